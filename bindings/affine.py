@@ -75,13 +75,13 @@ def _only_dim(expression: AffineExpr) -> int | None:
 
 def dims_in(*expressions: AffineExpr) -> set[int]:
     """Return the dimensions that the expressions depend on."""
-    found: set[int] = set()
+    dims: set[int] = set()
     for expression in expressions:
         if isinstance(known := expression.maybe_downcast(), ir.AffineDimExpr):
-            found.add(known.position)
+            dims.add(known.position)
         elif isinstance(known, ir.AffineBinaryExpr):
-            found |= dims_in(known.lhs, known.rhs)
-    return found
+            dims |= dims_in(known.lhs, known.rhs)
+    return dims
 
 
 def unknown_names(map_: AffineMap) -> list[str]:

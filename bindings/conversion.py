@@ -261,9 +261,9 @@ class _Run:
 
     def _rules_of(self, name: str) -> tuple[Sequence[_Pattern], Rule | None]:
         """Return the patterns and the legality rule for operations of this name."""
-        if (found := self._by_name.get(name)) is None:
-            found = self._by_name[name] = self.conversion.rules_of(name)
-        return found
+        if (rules := self._by_name.get(name)) is None:
+            rules = self._by_name[name] = self.conversion.rules_of(name)
+        return rules
 
     def _is_legal(self, operation: Operation) -> bool:
         _, rule = self._rules_of(operation.name)
@@ -340,17 +340,19 @@ class _Run:
         shown = [operation for operation in left if operation.name != CAST] or left
         # The last round changed only operations that its patterns converted, so declined operations still exist.
         reasons = self._declined
-        found = [
+        diagnostics = [
             illegal_diagnostic(op, self.conversion.name, reasons.get(op, ()), self.conversion.advice) for op in shown
         ]
-        if found:
-            raise _refusal(found, f" (and {len(found) - 1} more)" if len(found) > 1 else "")
+        if diagnostics:
+            raise _refusal(diagnostics, f" (and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else "")
 
 
-def _refusal(found: Sequence[Diagnostic], more: str = "") -> RelaxError:
+def _refusal(diagnostics: Sequence[Diagnostic], more: str = "") -> RelaxError:
     """Return an error with the first diagnostic as its message and all diagnostics attached."""
-    notes = [note.message for note in found[0].notes]
-    return RefusalError(found[0].message + more, location=found[0].place, notes=notes, diagnostics=found)
+    notes = [note.message for note in diagnostics[0].notes]
+    return RefusalError(
+        diagnostics[0].message + more, location=diagnostics[0].place, notes=notes, diagnostics=diagnostics
+    )
 
 
 # ---- messages about illegal operations ----

@@ -206,8 +206,8 @@ def errors_as_relax_error(
     try:
         yield errors
     except ir.MLIRError as error:
-        found = errors or [from_mlir(info) for info in error.error_diagnostics]
-        raise failure(what, found or [Diagnostic("error", error.message)], kind) from None
+        diagnostics = errors or [from_mlir(info) for info in error.error_diagnostics]
+        raise failure(what, diagnostics or [Diagnostic("error", error.message)], kind) from None
     except (RuntimeError, UnicodeDecodeError) as error:
         if not is_not_utf8(error):
             raise

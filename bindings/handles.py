@@ -181,7 +181,7 @@ class Handles:
         return argument
 
     def _forget_those_gone(self) -> None:
-        self._values = [each for each in self._values if each() is not None]
+        self._values = [value for value in self._values if value() is not None]
         self._many = 2 * len(self._values) + _FEW
 
     def operation(self, holder: X) -> X:
@@ -196,7 +196,7 @@ class Handles:
     @property
     def is_followed(self) -> bool:
         """Return True while at least one handle is alive."""
-        return any(each() is not None for each in (*self._values, *self._operations))
+        return any(value() is not None for value in (*self._values, *self._operations))
 
     def check(self, reason: str) -> None:
         """Mark the handles of erased operations after a change of the module."""

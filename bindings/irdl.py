@@ -148,7 +148,7 @@ def is_verifiable(shapes: Iterable[OpShape | ParamShape]) -> bool:
 def _names_in(shape: OpShape | ParamShape) -> list[str]:
     if isinstance(shape, ParamShape):
         return [shape.name, *shape.parameters]
-    values = [each.name for each in (*shape.operands, *shape.results)]
+    values = [value.name for value in (*shape.operands, *shape.results)]
     return [irdl_name(shape.name), *values, *shape.attributes, *shape.regions]
 
 

@@ -92,24 +92,24 @@ def operations_in(root: OperationBase, is_opaque: Callable[[Operation], bool] | 
     """Return the nested operations in pre-order, without the contents of opaque operations."""
     if is_opaque is None:
         return _all_in(root)[1:]
-    found: list[Operation] = []
+    operations: list[Operation] = []
     advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
     def visit_outside(operation: Operation) -> object:
-        found.append(operation)
+        operations.append(operation)
         # The first visited operation is the root.
-        return skip if len(operation.regions) and len(found) > 1 and is_opaque(operation) else advance
+        return skip if len(operation.regions) and len(operations) > 1 and is_opaque(operation) else advance
 
     root.walk(visit_outside, ir.WalkOrder.PRE_ORDER)
-    return found[1:]
+    return operations[1:]
 
 
 @enters
 def _all_in(root: OperationBase) -> list[Operation]:
     """Return an operation and its nested operations in pre-order."""
-    found: list[Operation] = []
-    mlir_walk(root, functools.partial(_visit, found), ir.WalkOrder.PRE_ORDER)
-    return found
+    operations: list[Operation] = []
+    mlir_walk(root, functools.partial(_visit, operations), ir.WalkOrder.PRE_ORDER)
+    return operations
 
 
 @fragile
@@ -125,12 +125,12 @@ def operations_named(root: OperationBase, *names: str) -> list[Operation]:
 
     MLIR searches for them, in a tenth of the time of filtering `operations_in`.
     """
-    found: list[Operation] = []
-    patterns, find = rewrite.RewritePatternSet(root.context), functools.partial(_find, found)
+    operations: list[Operation] = []
+    patterns, find = rewrite.RewritePatternSet(root.context), functools.partial(_find, operations)
     for name in set(names):  # two patterns for a name would find the operation twice
         patterns.add(name, find)
     rewrite.walk_and_apply_patterns(root, patterns.freeze())
-    return found
+    return operations
 
 
 @fragile
@@ -193,10 +193,10 @@ def used_by(operation: Operation) -> list[Value]:
 
 def innermost(op: OperationBase, name: str) -> Any:
     """Return the operation itself or the nearest enclosing operation of this name, or None."""
-    found: Operation | None = op.operation
-    while found is not None and found.name != name:
-        found = parent_of(found)
-    return found
+    parent: Operation | None = op.operation
+    while parent is not None and parent.name != name:
+        parent = parent_of(parent)
+    return parent
 
 
 def functions_in(module: OperationBase) -> Iterator[Operation]:
@@ -209,7 +209,9 @@ def operations_in_functions(module: OperationBase, *names: str) -> list[Operatio
 
     Nested modules, which contain many kernels, are excluded.
     """
-    inside = (operations_named(each, *names) if names else operations_in(each) for each in functions_in(module))
+    inside = (
+        operations_named(function, *names) if names else operations_in(function) for function in functions_in(module)
+    )
     return [each for of_function in inside for each in of_function]
 
 

@@ -39,8 +39,8 @@ def own_files() -> Iterator[str]:
         # Only the folder of the origin: the search path of a checkout is the whole repository, where files come and go.
         yield from files_in([os.path.dirname(spec.origin)] if spec and spec.origin else ())
     for name in _PLUGINS:
-        found = top_spec(name)
-        yield from files_in(found.submodule_search_locations or () if found else ())
+        module_spec = top_spec(name)
+        yield from files_in(module_spec.submodule_search_locations or () if module_spec else ())
 
 
 def other_packages() -> Iterator[str]:

@@ -118,7 +118,7 @@ class PatternSet:
         self.patterns = tuple(patterns)
         by_name = _sorted_by_name(self.patterns)
         self.by_name: Mapping[str, _Candidates] = {
-            name: _Candidates(found, any(each.asks_makers for each in found)) for name, found in by_name.items()
+            name: _Candidates(value, any(each.asks_makers for each in value)) for name, value in by_name.items()
         }
 
 
@@ -250,7 +250,9 @@ class _Driver:
     def _possible(self, name: str, makers: tuple[str, ...], candidates: list[_Candidate]) -> list[_Candidate]:
         """Return the candidates that may apply to an operation with these defining operations of operands."""
         if (found := self._behind.get((name, makers))) is None:
-            found = self._behind[name, makers] = [each for each in candidates if each.may_apply(name, makers)]
+            found = self._behind[name, makers] = [
+                candidate for candidate in candidates if candidate.may_apply(name, makers)
+            ]
         return found
 
     def _apply(self, name: str, function: _Function, op: OpView) -> bool:

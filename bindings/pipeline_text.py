@@ -59,17 +59,17 @@ class _Parser:
     def elements(self, depth: int) -> tuple[PipelineElement, ...]:
         if depth > _MOST_NESTING:
             raise self.problem(f"more than {_MOST_NESTING} nested groups")
-        found: list[PipelineElement] = []
+        pipeline_elements: list[PipelineElement] = []
         self._skip_space()
         while self.position < len(self.text) and self.text[self.position] != ")":
-            found.append(self._element(depth))
+            pipeline_elements.append(self._element(depth))
             self._skip_space()
             if not self._take(","):
                 break
             self._skip_space()
             if self.position >= len(self.text) or self.text[self.position] == ")":
                 raise self.problem("expected a pass after ','")
-        return tuple(found)
+        return tuple(pipeline_elements)
 
     def _element(self, depth: int) -> PipelineElement:
         start = self.position

@@ -129,13 +129,13 @@ class PatternCall:
         Return the names of all moved and nested operations.
         """
         names: list[str] = []
-        made = self._first_made()
-        while made is not None:
-            names.append(made.name)
-            if len(made.regions):
-                names += [inside.name for inside in operations_in(made)]
-            made.move_before(self.matched)
-            made = self._first_made()
+        base = self._first_made()
+        while base is not None:
+            names.append(base.name)
+            if len(base.regions):
+                names += [inside.name for inside in operations_in(base)]
+            base.move_before(self.matched)
+            base = self._first_made()
         return names
 
     @fragile
@@ -207,16 +207,16 @@ def replace_op(op: Operation, values: Iterable[Value]) -> None:
     op.erase()
 
 
-def copy_operation(op: Operation, made: dict[Value, Value]) -> None:
+def copy_operation(op: Operation, values: dict[Value, Value]) -> None:
     """Clone an operation at the insertion point with operands mapped by `made`, and add its results to `made`."""
     copied = op.clone()
     for position, operand in enumerate(op.operands):
-        copied.operands[position] = made[operand]
+        copied.operands[position] = values[operand]
     for inside in operations_in(copied) if len(op.regions) else ():
         for position, operand in enumerate(inside.operands):
-            if operand in made:
-                inside.operands[position] = made[operand]
-    made.update(zip(op.results, copied.results, strict=True))
+            if operand in values:
+                inside.operands[position] = values[operand]
+    values.update(zip(op.results, copied.results, strict=True))
 
 
 def use_instead(operation: Operation, others: Mapping[Value, Value]) -> None:

@@ -78,7 +78,7 @@ class _FreshNames:
         """Return the next free name: %0 and %arg0 continue the count, and the second %c1 becomes %c1_0."""
         counted = _COUNTED.fullmatch(usual)
         candidates = chain([] if counted else [usual], self._numbered(counted[1] if counted else usual + b"_"))
-        name = next(each for each in candidates if each not in self._taken)
+        name = next(candidate for candidate in candidates if candidate not in self._taken)
         self._taken.add(name)
         return name
 

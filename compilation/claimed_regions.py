@@ -53,8 +53,8 @@ def module_key(operation: Operation, *more: str) -> str:
     """Return a hash of a module and texts, without weights, locations, and names of functions."""
     names: dict[str, str] = {}
 
-    def renamed(found: re.Match[str]) -> str:
-        return names.setdefault(found.group(), f"@{len(names)}")
+    def renamed(match: re.Match[str]) -> str:
+        return names.setdefault(match.group(), f"@{len(names)}")
 
     text = _SYMBOL.sub(renamed, print_by_content(operation, lambda _: "weights", places=False))
     return hashlib.blake2b(
@@ -91,12 +91,12 @@ def _found(options: CompileOptions, module: Operation) -> MeasuredPlacement:
         raise OptionError(f"partition='{MEASURED}' needs the folder of a measured placement: tuned=", notes=[help_])
     facts = MachineFacts.of(find_backend(options.chosen.name).machine(options.chosen))
     placements = [each for each in map(read_placement, placements_in(options.tuned)) if each.machine.fits(facts)]
-    placements.sort(key=lambda each: each.machine.distance(facts))
+    placements.sort(key=lambda placement: placement.machine.distance(facts))
     key = model_key(module, options.bind, options.precision)
-    if (exact := next((each for each in placements if each.model == key), None)) is not None:
+    if (exact := next((placement for placement in placements if placement.model == key), None)) is not None:
         return exact
     operators = operators_of(module)
-    near = max(placements, key=lambda each: _similarity(operators, each.operators), default=None)
+    near = max(placements, key=lambda placement: _similarity(operators, placement.operators), default=None)
     if near is None or _similarity(operators, near.operators) < _LEAST_SIMILARITY:
         problem = f"'{os.fspath(options.tuned)}' has no placement of this model for {facts.label}"
         raise RelaxError(f"partition='{MEASURED}': {problem}; it has {len(placements)} of other models", notes=[help_])
@@ -118,7 +118,7 @@ def _installed(placement: MeasuredPlacement, module: Operation) -> Iterator[str]
             yield text
         except RelaxError as error:
             name = text.partition("{")[0]
-            count = sum(each.pattern.startswith(f"{name}.") for each in placement.matches)
+            count = sum(match.pattern.startswith(f"{name}.") for match in placement.matches)
             what = f"its {count} matches of '{name}' stay with the target"
             warn(f"placement '{placement.path}': {what}: {error.message}", module.location)
 
@@ -176,13 +176,13 @@ def claims_of(
         fit(lowered._owner, options)
         lower_in_place(lowered._owner, options, before_partition(options.stages()))
         _number_operations(lowered)
-        found: list[ClaimedRegion] = []
+        claimed_regions: list[ClaimedRegion] = []
         unnamed = 0
         for codegen in codegens:
             regions, missed = _claimed(lowered, codegen)
-            found += regions
+            claimed_regions += regions
             unnamed += missed
-    return Claims(lowered, tuple(found), unnamed)
+    return Claims(lowered, tuple(claimed_regions), unnamed)
 
 
 def _number_operations(module: Module) -> None:
@@ -202,9 +202,11 @@ def _claimed(module: Module, codegen: str) -> tuple[list[ClaimedRegion], int]:
     Pipeline(steps).run(copied._owner)
     regions, missed = [], 0
     for part in external_modules(copied._owner.operation):
-        functions = [each for each in functions_in(part) if COMPOSITE in each.attributes]
-        groups = [(text_in(each, COMPOSITE), frozenset(_numbers_of(operations_in(each)))) for each in functions]
-        matches = sorted((names[each] for each in groups if each in names), key=lambda match: match.rank)
+        functions = [function for function in functions_in(part) if COMPOSITE in function.attributes]
+        groups = [
+            (text_in(function, COMPOSITE), frozenset(_numbers_of(operations_in(function)))) for function in functions
+        ]
+        matches = sorted((names[group] for group in groups if group in names), key=lambda match: match.rank)
         missed += len(groups) - len(matches)
         if matches:
             regions.append(ClaimedRegion(codegen, tuple(matches)))
@@ -214,16 +216,16 @@ def _claimed(module: Module, codegen: str) -> tuple[list[ClaimedRegion], int]:
 def _names_of_matches(module: Module, codegen: str) -> dict[tuple[str, frozenset[int]], ClaimedMatch]:
     """Return the names of all matches by their patterns and numbers of operations, earlier patterns first."""
     composites = Composites(parse_codegen(codegen).codegen.composites())
-    found: dict[tuple[str, frozenset[int]], ClaimedMatch] = {}
+    names: dict[tuple[str, frozenset[int]], ClaimedMatch] = {}
     with remembering(KnownPrimFuncs()):
         for function in functions_to_part(module._owner.operation, (), "a placement"):
             for block in blocks_in(function):
-                for each in matches_in(block, composites):
-                    numbers = frozenset(_numbers_of(each.match.operations))
-                    operators = tuple(op.name for op in each.match.operations)
-                    named = ClaimedMatch(each.placed, numbers, operators, len(found))
-                    found.setdefault((each.placed.pattern, numbers), named)
-    return found
+                for match in matches_in(block, composites):
+                    numbers = frozenset(_numbers_of(match.match.operations))
+                    operators = tuple(op.name for op in match.match.operations)
+                    named = ClaimedMatch(match.placed, numbers, operators, len(names))
+                    names.setdefault((match.placed.pattern, numbers), named)
+    return names
 
 
 def _numbers_of(operations: Iterable[Operation]) -> Iterator[int]:
@@ -239,11 +241,11 @@ def _module_of(module: Module, numbers: frozenset[int]) -> Module | None:
         part = OutlinedPart(chosen, Order(chosen[0].block), pure_functions(root))
         if part.refusal() or not part.results:
             return None
-        around = [each for each in ancestors(chosen[0]) if each.name == "func.func"][-1]
+        around = [ancestor for ancestor in ancestors(chosen[0]) if ancestor.name == "func.func"][-1]
         arguments, types = part.arguments(True), [value.type for value in part.results]
         names = [f"x{place}" for place in range(len(arguments))]
         part.outline(_REGION, arguments, {}, before=around)
-        functions = {symbol_name(each): each for each in functions_in(root)}
+        functions = {symbol_name(function): function for function in functions_in(root)}
         own = functions.pop(_REGION)
         needed = _reached(own, functions)
         with root.context, own.location:
@@ -263,11 +265,11 @@ def _module_of(module: Module, numbers: frozenset[int]) -> Module | None:
 
 def _reached(function: Operation, functions: Mapping[str, Operation]) -> list[Operation]:
     """Return the functions that a function refers to, directly or indirectly."""
-    found: dict[str, Operation] = {}
+    operations: dict[str, Operation] = {}
     pending = [function]
     while pending:
         for name in references_in(pending.pop()):
-            if name in functions and name not in found:
-                found[name] = functions[name]
+            if name in functions and name not in operations:
+                operations[name] = functions[name]
                 pending.append(functions[name])
-    return list(found.values())
+    return list(operations.values())

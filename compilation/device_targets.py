@@ -21,14 +21,14 @@ def target_of_machine(target: str, device: str | None = None) -> str:
     if target in _WITHOUT_DEVICE or not str(target).isidentifier():
         return target
     try:
-        found = targets_of_devices(target)
+        targets = targets_of_devices(target)
     except DeviceError:
-        found = []
-    if not found:
+        targets = []
+    if not targets:
         return target
-    if (number := _number_of(target, device)) >= len(found):
-        raise OptionError(f"device='{device}': this machine has {counted(len(found), 'device')} of {target}")
-    return found[number]
+    if (number := _number_of(target, device)) >= len(targets):
+        raise OptionError(f"device='{device}': this machine has {counted(len(targets), 'device')} of {target}")
+    return targets[number]
 
 
 def _number_of(target: str, device: str | None) -> int:

@@ -56,7 +56,7 @@ def target_fingerprint(name: str) -> str | None:
     """
     spec = importlib.util.find_spec(f"{PACKAGE}.targets")
     folders = (spec and spec.submodule_search_locations) or ()
-    if name.isidentifier() and any(os.path.isfile(os.path.join(each, name, "target.py")) for each in folders):
+    if name.isidentifier() and any(os.path.isfile(os.path.join(folder, name, "target.py")) for folder in folders):
         return ""
     modules = [module for *point, module in announced_plugins() if point == ["target", name]]
     return plugin_fingerprint(modules[0]) if len(modules) == 1 and is_own_module(modules[0]) else None
@@ -73,7 +73,7 @@ def front_end_fingerprint(path: str) -> str | None:
     module = front_end.load.__module__
     if module.partition(".")[0] == PACKAGE:
         return ""
-    modules = [module, *(each for kind, _, each in announced_plugins() if kind == front_end.name)]
+    modules = [module, *(name for kind, _, name in announced_plugins() if kind == front_end.name)]
     found = [plugin_fingerprint(each) for each in modules] if is_own_module(module) else [None]
     return None if None in found else " ".join(map(str, found))
 

@@ -58,10 +58,10 @@ class Observation:
 
     def _watched(self, stage: Stage) -> tuple[str | Pass, ...]:
         passes: list[str | Pass] = []
-        for each in stage.passes:
-            if RunCodegen.name in (each.name if isinstance(each, Pass) else each):
+        for pass_ in stage.passes:
+            if RunCodegen.name in (pass_.name if isinstance(pass_, Pass) else pass_):
                 passes.append(_Told(self._keep_parts))
-            passes.append(each)
+            passes.append(pass_)
         return tuple(passes)
 
     def _keep(self, op: Operation, name: str) -> Operation:
@@ -82,7 +82,9 @@ class Observation:
         if EXTERNAL_MODS in lowered.attributes:
             del lowered.attributes[EXTERNAL_MODS]
         functions = {
-            f"{name}.{symbol_name(each)}": each for name, module in self._parts.items() for each in functions_in(module)
+            f"{name}.{symbol_name(function)}": function
+            for name, module in self._parts.items()
+            for function in functions_in(module)
         }
         with lowered.context:
             for module in self._parts.values():
@@ -124,4 +126,4 @@ def definitions_of(data: bytes, name: str) -> dict[str, Operation]:
     except RelaxError as error:
         reason = f"what {name} was made of cannot be read: {error.message}"
         raise ModelError(reason, notes=["--load-plugin=<module> registers operators of one's own"]) from None
-    return {symbol_name(each): each for each in operations_of(held.body)}
+    return {symbol_name(operation): operation for operation in operations_of(held.body)}

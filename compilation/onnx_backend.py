@@ -34,7 +34,7 @@ class OnnxBackendRep(BackendRep):
         inputs = declared_inputs(model)
         self._source, self._shapes, self._target = source, shapes, target
         self._tuple = namedtupledict("Outputs", [output.name for output in model.proto.graph.output])
-        kinds = [kind_of(each.type) for each in inputs]
+        kinds = [kind_of(input_.type) for input_ in inputs]
         #: Positions of inputs that may be lists or None, and positions and names of inputs that callers determine.
         self._may_be_lists = [position for position, kind in enumerate(kinds) if kind in ("sequence", "optional")]
         self._open = [
@@ -60,7 +60,7 @@ class OnnxBackendRep(BackendRep):
         results = executable.copying()["main"](*given)
         described = executable.signature("main")["outputs"]
         outputs = [results] if len(described) == 1 else list(results)
-        return self._tuple(*[_result(each, about) for each, about in zip(outputs, described, strict=True)])
+        return self._tuple(*[_result(output, about) for output, about in zip(outputs, described, strict=True)])
 
     def _executable(self, shapes: tuple[InputShape, ...]) -> Executable:
         """Return the program for these shapes of the undetermined inputs, compiled on first use."""

@@ -61,11 +61,11 @@ class CachedProgram:
             return None
         try:
             artifact = parse_artifact(data, verify_constants=False)  # the cache has verified all bytes
-            warnings = [_diagnostic(each) for each in json.loads(listed)]
+            warnings = [_diagnostic(load) for load in json.loads(listed)]
         except (ArtifactError, TypeError, ValueError):
             return None
-        for each in warnings:
-            warn_again(each)
+        for warning in warnings:
+            warn_again(warning)
         return artifact
 
     def found_or(self, compiled: Callable[[], Artifact], is_unchanged: Callable[[], bool] | None = None) -> Artifact:
@@ -98,8 +98,8 @@ class CachedProgram:
 
 
 def _diagnostic(fields: Sequence[object]) -> Diagnostic:
-    found = Diagnostic(*fields)  # type: ignore[arg-type]  # as JSON has them
-    return found._replace(notes=tuple(map(_diagnostic, found.notes)))
+    diagnostic = Diagnostic(*fields)  # type: ignore[arg-type]  # as JSON has them
+    return diagnostic._replace(notes=tuple(map(_diagnostic, diagnostic.notes)))
 
 
 def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -> CachedProgram | None:
@@ -144,10 +144,10 @@ def _deciding(options: CompileOptions) -> str:
     tuned: object = options.tuned
     if isinstance(tuned, (str, os.PathLike)):
         # Files of kernels, without the trials that a search adds. loaded_compiler covers the target's own files.
-        tuned = [each for each in files_in([os.fspath(tuned)]) if ".json " in each]
+        tuned = [file for file in files_in([os.fspath(tuned)]) if ".json " in file]
     donate = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
-    given = replace(options, bind=bind, donate=donate, partition=_partition(options), tuned=str(tuned))
-    return repr(replace(given, cache=None, functions=None, jobs=None, device=None, graphs=None))
+    compile_options = replace(options, bind=bind, donate=donate, partition=_partition(options), tuned=str(tuned))
+    return repr(replace(compile_options, cache=None, functions=None, jobs=None, device=None, graphs=None))
 
 
 def _partition(options: CompileOptions) -> Partition | tuple[()]:
@@ -162,7 +162,7 @@ def _is_usual(options: CompileOptions) -> bool:
     """Check that all options are plain values, and the compilation is not observed."""
     followed = options.journal, options.observation, options.pipeline, Journal.active(), options.schedules
     return (
-        all(each is None for each in followed)
+        all(journal is None for journal in followed)
         and not options.instruments
         and isinstance(options.donate, (str, tuple, list))
         and isinstance(options.bind, (dict, type(None)))
@@ -181,11 +181,14 @@ def _codegens(options: CompileOptions) -> list[str] | None:
     from ..passes.partition.codegen import parse_codegen
     from ..passes.partition.planning import find_planner
 
-    chosen = [parse_codegen(each) for each in partition.codegens]
-    if not all(is_ours(each) for each in (*(each.codegen for each in chosen), find_planner(partition.plan))):
+    chosen = [parse_codegen(codegen) for codegen in partition.codegens]
+    if not all(
+        is_ours(codegen)
+        for codegen in (*(chosen_codegen.codegen for chosen_codegen in chosen), find_planner(partition.plan))
+    ):
         return None
-    stated = [each.codegen().fingerprint(each.values) for each in chosen]
-    files = [module_fingerprint(each.codegen.__module__) for each in chosen]
+    stated = [chosen_codegen.codegen().fingerprint(chosen_codegen.values) for chosen_codegen in chosen]
+    files = [module_fingerprint(codegen.codegen.__module__) for codegen in chosen]
     # The plan may be the file of a measured placement.
     return [*stated, *map(str, files), described(partition.plan)] if all(stated) and None not in files else None
 

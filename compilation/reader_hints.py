@@ -24,7 +24,7 @@ def reader_hints(model: object) -> list[str]:
         reader = _reader_of_file(str(model))
     else:
         classes = ((each.__module__.partition(".")[0], each.__name__) for each in type(model).__mro__)
-        reader = next((_BY_CLASS[each] for each in classes if each in _BY_CLASS), "")
+        reader = next((_BY_CLASS[names] for names in classes if names in _BY_CLASS), "")
     return [f"{reader} reads it"] if reader else []
 
 

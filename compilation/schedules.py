@@ -32,7 +32,7 @@ def with_schedules(stages: Stages, schedules: Schedules) -> Stages:
         return _before_plans(stages, UseSchedules(file=os.fspath(schedules)))
     from ..passes.loops.schedule_files import file_of
 
-    traces = {kernel: str(getattr(each, "trace", each)) for kernel, each in schedules.items()}
+    traces = {kernel: str(getattr(schedule, "trace", schedule)) for kernel, schedule in schedules.items()}
     return _before_plans(stages, UseSchedules(file="schedules", content=file_of(traces, {}, "of rx.compile")))
 
 
@@ -52,7 +52,7 @@ def with_tuned(stages: Stages, folder: str | os.PathLike[str]) -> Stages:
 def without_tuned(stages: Stages) -> Stages:
     """Remove the passes that set the plans of tuned kernels."""
     for stage in stages:
-        kept = [each for each in stage.passes if not _is(each, _TUNED)]
+        kept = [pass_ for pass_ in stage.passes if not _is(pass_, _TUNED)]
         if len(kept) < len(stage.passes):
             stages = stages.replace(stage.name, kept)
     return stages
@@ -130,8 +130,8 @@ def _schedules_place(stages: Stages) -> tuple[str, int]:
 def _place(stages: Stages) -> tuple[str, int]:
     for wanted in (_PLANS, _APPLIED):
         for stage in stages:
-            for place, each in enumerate(stage.passes):
-                if _is(each, wanted):
+            for place, pass_ in enumerate(stage.passes):
+                if _is(pass_, wanted):
                     return stage.name, place
     found = f"no stage of target '{stages.target}' runs {_PLANS} or {_APPLIED}"
     raise OptionError(f"{found}: its kernels have no schedules")

@@ -79,7 +79,7 @@ def _word(name: str) -> str:
 
 def program_name(module: Operation) -> str:
     """Return the name of a module's first public function, or "main"."""
-    return next((symbol_name(each) for each in functions_in(module) if not is_private(each)), "main")
+    return next((symbol_name(function) for function in functions_in(module) if not is_private(function)), "main")
 
 
 def program_key(module: Operation, target: str, precision: str = "f32") -> str:

@@ -36,13 +36,13 @@ def may_need_checks(source: str | bytes) -> bool:
 def badly_aligned(source: str) -> tuple[str, int] | None:
     """Return the message and the position of the first alignment in a text that would crash MLIR, or None."""
     start = source.find(_SECTION)
-    for found in _BLOB.finditer(source, start) if start >= 0 else ():
-        alignment = int.from_bytes(bytes.fromhex(found[1]), "little")
-        is_empty = source[found.end() : found.end() + 1] == '"'
+    for match in _BLOB.finditer(source, start) if start >= 0 else ():
+        alignment = int.from_bytes(bytes.fromhex(match[1]), "little")
+        is_empty = source[match.end() : match.end() + 1] == '"'
         if alignment > _MOST_ALIGNED or (alignment == 0 and not is_empty):
             return (
                 f"a resource's alignment, its first four bytes, is {alignment}, and can be 1 to {_MOST_ALIGNED}",
-                found.start(),
+                match.start(),
             )
     return None
 

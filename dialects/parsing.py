@@ -143,18 +143,18 @@ def _write_sizes_alike(module: Operation) -> bool:
     return canonicalize_types(module)
 
 
-def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Holder:
+def _parse_text(source: str, name: str, diagnostics: list[Diagnostic]) -> Holder:
     match = _COMMENTS.match(source)
     start = match.end() if match else 0
     first = source[start : start + 32]
     if not first.startswith(("module", '"builtin.module"', "#", "!")):
-        return _parse_bare(source, name, found)
+        return _parse_bare(source, name, diagnostics)
     try:
         return _parse_single(source, name)
     except ir.MLIRError:
-        if not any("single top-level operation" in diagnostic.message for diagnostic in found):
+        if not any("single top-level operation" in diagnostic.message for diagnostic in diagnostics):
             raise
-        found.clear()
+        diagnostics.clear()
         return ir.Module.parse(source)
 
 
@@ -168,7 +168,7 @@ def _parse_single(source: str, name: str) -> Holder:
     return module
 
 
-def _parse_bare(source: str, name: str, found: list[Diagnostic]) -> Holder:
+def _parse_bare(source: str, name: str, diagnostics: list[Diagnostic]) -> Holder:
     """Parse operations without a module.
 
     The text is wrapped in a module, so that locations keep the file's name.
@@ -180,7 +180,7 @@ def _parse_bare(source: str, name: str, found: list[Diagnostic]) -> Holder:
             module = _parse_single(f"{_OPEN}{source}\n}}", name)
         except ir.MLIRError:
             # These diagnostics are about the text with the added brackets, not about the text itself.
-            found.clear()
+            diagnostics.clear()
         else:
             _move_back(module.operation, name)
             return module

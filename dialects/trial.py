@@ -24,7 +24,7 @@ from .core.dialect import registered_dialects
 _KNOWN = frozenset(
     "affine arith bufferization builtin cf complex func index linalg math memref scf tensor ub vector".split()
 )
-_OTHERS = [each for each in UPSTREAM_DIALECTS if each not in _KNOWN]
+_OTHERS = [dialect for dialect in UPSTREAM_DIALECTS if dialect not in _KNOWN]
 #: An operation, an attribute or a type of another dialect, or bytes at the end of the text.
 _RISKY = re.compile(rf"(?<![\w$.%@^-])(?:{'|'.join(_OTHERS)})\.|\{{-#")
 #: Risky text contains one of these. Searching for them takes a third of the time.
@@ -63,7 +63,7 @@ def read_elsewhere(source: str | bytes, name: str, reader: str = "") -> None:
             process_pool().run([call], 1, done)
     if found:
         message, location, notes, diagnostics = json.loads(found)
-        described = [_diagnostic(each) for each in diagnostics]
+        described = [_diagnostic(diagnostic) for diagnostic in diagnostics]
         raise ModelError(message, location=location, notes=notes, diagnostics=described)
 
 
@@ -73,5 +73,5 @@ def known_dialects() -> set[str]:
 
 
 def _diagnostic(fields: Sequence[Any]) -> Diagnostic:
-    found = Diagnostic(*fields)
-    return found._replace(notes=tuple(map(_diagnostic, found.notes)))
+    diagnostic = Diagnostic(*fields)
+    return diagnostic._replace(notes=tuple(map(_diagnostic, diagnostic.notes)))

@@ -100,8 +100,8 @@ def _built(op: str, *operands: Value) -> Value:
     except ValueError:
         outside = f"relax.{op} of {operands[0]!r} is built in the `with` of its function, not behind it"
         raise NoSuchOperation(outside) from None
-    made: Value = relax.ops[op](*operands)
-    return made
+    built: Value = relax.ops[op](*operands)
+    return built
 
 
 def _refused(name: str) -> Callable[..., object]:

@@ -97,14 +97,14 @@ class Combiner:
 
         Halves of two vectors are interleaved, so that one operation serves both.
         """
-        found: list[Value] = []
-        while (left := len(vectors) - len(found)) >= _LEAST_AT_ONCE:
+        values: list[Value] = []
+        while (left := len(vectors) - len(values)) >= _LEAST_AT_ONCE:
             count = 1 << (min(left, vectors[0].type.shape[0]).bit_length() - 1)
-            start = len(found)
+            start = len(values)
             numbers = self._reduced(vectors[start : start + count])
-            found += [self.apply(starts[start + place], lane_of(numbers, place)) for place in range(count)]
-        rest = slice(len(found), None)
-        return found + [self.reduce(*each) for each in zip(vectors[rest], starts[rest], strict=True)]
+            values += [self.apply(starts[start + place], lane_of(numbers, place)) for place in range(count)]
+        rest = slice(len(values), None)
+        return values + [self.reduce(*each) for each in zip(vectors[rest], starts[rest], strict=True)]
 
     def _reduced(self, vectors: Sequence[Value]) -> Value:
         """Return a vector with one number per input vector."""
@@ -176,7 +176,7 @@ def fuse_multiply_add(operations: Iterable[Operation]) -> list[Operation]:
     Returns the operations that are dead afterwards, users first. They no longer have the flag.
     """
     dead: list[Operation] = []
-    for total in [each for each in operations if each.name == "arith.addf" and _may_contract(each)]:
+    for total in [operation for operation in operations if operation.name == "arith.addf" and _may_contract(operation)]:
         product = next((each for value in total.operands if (each := _product_of(value)) is not None), None)
         if product is None or str(element_type(total.results[0].type)) not in _FUSED:
             continue
@@ -206,12 +206,12 @@ def forget_signs_of_zeros(op: StructuredOp) -> None:
     the first operand, which does not depend on the previous step.
     """
     reduced = list(op.block.arguments)[op.input_count :]
-    for each in operations_of(op.block):
-        if each.name not in ("arith.maximumf", "arith.minimumf"):
+    for operation in operations_of(op.block):
+        if operation.name not in ("arith.maximumf", "arith.minimumf"):
             continue
-        first, second = each.operands
+        first, second = operation.operands
         if first in reduced:
-            each.operands[0], each.operands[1] = second, first
+            operation.operands[0], operation.operands[1] = second, first
         elif second not in reduced and not any(made_by(value, "arith.constant") for value in (first, second)):
             continue
-        each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<nsz>")
+        operation.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<nsz>")

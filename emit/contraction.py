@@ -71,7 +71,7 @@ def _combined(
 
     def body(*scalars: Number) -> Number:
         *given, element = scalars
-        product = reduce(mul, [x.of(each.dtype).to(wide) for x, each in zip(given, factors, strict=True)])
+        product = reduce(mul, [x.of(factor.dtype).to(wide) for x, factor in zip(given, factors, strict=True)])
         return combine(product, element)
 
     maps = [*(factor.map for factor in factors), out_map]

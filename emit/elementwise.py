@@ -41,8 +41,8 @@ def call_elementwise(
 
     Equal functions and parameters for equal types share one PrimFunc. `known` maps existing PrimFuncs to their names.
     """
-    infos = [decode(each.type) for each in operands]
-    key = (function, *map(repr, parameters), *(str(each.type) for each in operands), str(result))
+    infos = [decode(operand.type) for operand in operands]
+    key = (function, *map(repr, parameters), *(str(operand.type) for operand in operands), str(result))
     if key not in known:
         known[key] = _added(function, infos, parameters, result)
     return dialect.ops["call_tir"](known[key], list(operands), encode(result, ir.Context.current))
@@ -51,14 +51,14 @@ def call_elementwise(
 def _added(function: ScalarFunction, infos: Sequence[Any], parameters: Sequence[object], result: TensorInfo) -> str:
     context = ir.Context.current
     module = innermost(ir.InsertionPoint.current.block.owner, "builtin.module")
-    plans = [broadcast_plan(each, result) for each in infos]
+    plans = [broadcast_plan(info, result) for info in infos]
     is_plain = all(plan == list(range(len(result.shape or ()))) for plan in plans)
     load_dialects(context, _DIALECTS)
-    inputs = [parameter_type(each, context, on_memrefs=False) for each in infos]
+    inputs = [parameter_type(info, context, on_memrefs=False) for info in infos]
     output = parameter_type(result, context, on_memrefs=False)
 
     def scalar(*numbers: Number) -> Number:
-        return function(*(each.of(info.dtype) for each, info in zip(numbers, infos, strict=True)), *parameters)
+        return function(*(number.of(info.dtype) for number, info in zip(numbers, infos, strict=True)), *parameters)
 
     def body(*values: Value) -> Value:
         return broadcast_generic(values[:-1], values[-1], plans, scalar)

@@ -175,16 +175,16 @@ def with_first_of_many(
     """Call `use(first)` with memory to select the first `wanted` of `count` records, for one row after the other."""
     is_many = are_many(wanted, count)
 
-    def with_keys(found: Sequence[Value], keys: Value | None) -> None:
+    def with_keys(values: Sequence[Value], keys: Value | None) -> None:
         def sort(sorter: Sorter) -> None:
-            use(FirstOfMany(sorter, found, keys, is_many, as_index(wanted), order))
+            use(FirstOfMany(sorter, values, keys, is_many, as_index(wanted), order))
 
         with_sorter(wanted, elements, sort)
 
-    def with_found(*found: Value) -> None:
+    def with_found(*values: Value) -> None:
         if is_many is False:
-            with_keys(found, None)
+            with_keys(values, None)
         else:
-            scratch([count], key, lambda keys: with_keys(found, keys))
+            scratch([count], key, lambda keys: with_keys(values, keys))
 
     scratches([wanted + 1], elements, with_found)

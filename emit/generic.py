@@ -103,11 +103,11 @@ class GenericOp:
     @cached_property
     def _axes(self) -> dict[int | None, list[tuple[int, int]]]:
         """Operand numbers and axes by loop."""
-        found: dict[int | None, list[tuple[int, int]]] = {}
+        axes: dict[int | None, list[tuple[int, int]]] = {}
         for number, map_ in enumerate(self.maps):
             for axis, expression in enumerate(map_.results):
-                found.setdefault(plain_dim(expression), []).append((number, axis))
-        return found
+                axes.setdefault(plain_dim(expression), []).append((number, axis))
+        return axes
 
     def known_size(self, dim: int) -> int | None:
         """Return a loop's size if a type states it, else None."""

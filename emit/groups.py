@@ -45,8 +45,8 @@ def group_of(
 
     `follows(before, op)` accepts an epilogue, `ends(op)` rejects any further ones.
     """
-    found = (start_of(memory, before) for memory in GenericOp(main).outputs)
-    starts = [start for start in found if start is not None]
+    operations = (start_of(memory, before) for memory in GenericOp(main).outputs)
+    starts = [start for start in operations if start is not None]
     epilogues: list[Operation] = []
     for op in behind:
         if follows(epilogues[-1] if epilogues else main, op):

@@ -52,7 +52,7 @@ def call_kernel(
     context = ir.Context.current
     types = [_type(each, context) for each in as_list(results)]
     module = innermost(ir.InsertionPoint.current.block.owner, "builtin.module")
-    symbol = kernel_symbol(kernel, [each.type for each in arguments], types, known, module)
+    symbol = kernel_symbol(kernel, [argument.type for argument in arguments], types, known, module)
     return dialect.ops["call_tir"](symbol, list(arguments), types if is_several(results) else types[0])
 
 
@@ -111,7 +111,7 @@ def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module
             what = "MLIR text, a module of one (@T.prim_func, te.create_prim_func) or a Python function"
             raise RelaxError(f"a PrimFunc is {what}, got {type(kernel).__name__}")
         name = fresh_name(_NOT_IN_NAMES.sub("", getattr(kernel, "__name__", "")) or "kernel", symbols)
-        make_prim_func(name, [_memref(each) for each in inputs], [_memref(each) for each in outputs], kernel)
+        make_prim_func(name, [_memref(input_) for input_ in inputs], [_memref(output) for output in outputs], kernel)
         return name
 
 
@@ -125,7 +125,7 @@ def _parsed(text: str, context: Context) -> OpView:
         ) from None
     functions = [each.operation for each in module.operation.regions[0].blocks[0].operations]
     if len(functions) != 1 or not is_prim_func(functions[0]):
-        found = ", ".join(each.name for each in functions) or "nothing"
+        found = ", ".join(function.name for function in functions) or "nothing"
         raise RelaxError(
             f"the text of a PrimFunc must be one func.func with the attribute tir.prim_func, found {found}"
         )
@@ -198,5 +198,5 @@ def _symbols_in(module: Operation) -> set[str]:
         texts.update(str(result.type) for result in op.results)
         for block in (block for region in op.regions for block in region.blocks):
             texts.update(str(argument.type) for argument in block.arguments)
-    quoted = (found.group() for text in texts for found in _SYMBOLIC.finditer(text))
+    quoted = (match.group() for text in texts for match in _SYMBOLIC.finditer(text))
     return {name for part in quoted for name in _NAME.findall(part)}

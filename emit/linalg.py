@@ -55,7 +55,7 @@ def generic(
 def iterator_types(iterators: tuple[str, ...]) -> Attribute:
     """Return the iterator_types attribute of a generic operation."""
     known = cache_of(ir.Context.current).attributes
-    text = ", ".join(f"#linalg.iterator_type<{each}>" for each in iterators)
+    text = ", ".join(f"#linalg.iterator_type<{iterator}>" for iterator in iterators)
     return known.get(iterators) or known.remember(iterators, ir.Attribute.parse(f"[{text}]"))
 
 
@@ -189,8 +189,8 @@ def segments(*counts: int) -> dict[str, Attribute]:
 
 def static_and_dynamic(values: Sequence[int | Value]) -> tuple[list[int], list[Value]]:
     """Return the static numbers, with MLIR's marker for dynamic values, and the dynamic values."""
-    dynamic = [each for each in values if not isinstance(each, int)]
-    return [each if isinstance(each, int) else DYNAMIC for each in values], dynamic
+    dynamic = [value for value in values if not isinstance(value, int)]
+    return [value if isinstance(value, int) else DYNAMIC for value in values], dynamic
 
 
 def affine_value(expression: AffineExpr, dim: Callable[[int], Value]) -> Number:

@@ -100,7 +100,7 @@ def for_blocks(steps: Index, threads: int, body: Body) -> None:
     """
     i64 = ir.IntegerType.get_signless(64)
     attributes = {PARALLEL: ir.IntegerAttr.get(i64, 1), THREADS: ir.IntegerAttr.get(i64, threads)}
-    bounds = [index(each) for each in (0, steps, 1)]
+    bounds = [index(number) for number in (0, steps, 1)]
     op = ir.Operation.create("scf.for", results=[], operands=bounds, attributes=attributes, regions=1)
     _fill(op.regions[0].blocks.append(ir.IndexType.get()), body)
 
@@ -145,8 +145,8 @@ def when(condition: Number, then: Body, otherwise: Body | None = None, types: Se
 
 def when_all(conditions: Sequence[Number | bool | None], body: Callable[[], None]) -> None:
     """Emit the body under all of the conditions. True and None always hold."""
-    asked = [each for each in conditions if each is not None and not isinstance(each, bool)]
-    if any(each is False for each in conditions):
+    asked = [condition for condition in conditions if condition is not None and not isinstance(condition, bool)]
+    if any(condition is False for condition in conditions):
         return
     if asked:
         when(functools.reduce(operator.and_, asked), body)

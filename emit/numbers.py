@@ -141,7 +141,7 @@ def _extreme_of(name: str, known: Callable[[int, int], int]) -> _Extreme:
 def _extreme(name: str, x: Any, y: Any) -> Number:
     like = number(x if isinstance(x, Value) else y)
     pair = [like.as_operand(x), like.as_operand(y)]
-    has_sign = not any(getattr(each, "is_unsigned", False) for each in (like, *pair))
+    has_sign = not any(getattr(value, "is_unsigned", False) for value in (like, *pair))
     kind = "imumf" if like.is_float else "si" if has_sign else "ui"
     made = operation(f"arith.{name}{kind}", pair, like.type)
     made.is_unsigned = not like.is_float and not has_sign
@@ -215,7 +215,7 @@ def paired_polynomial(x: Number, coefficients: Sequence[float]) -> Number:
 
     The constant coefficient comes first.
     """
-    terms = [x.constant(each) for each in coefficients]
+    terms = [x.constant(coefficient) for coefficient in coefficients]
     power = x
     while len(terms) > 1:
         paired = [fma(power, high, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
@@ -236,6 +236,8 @@ def on_each_element(function: Callable[..., Number], *operands: Number) -> Numbe
         return function(*operands)
     for position in itertools.product(*map(range, result.type.shape)):
         place = ir.DenseI64ArrayAttr.get(list(position))
-        scalars = [operation("vector.extract", [each], each.element, static_position=place) for each in operands]
+        scalars = [
+            operation("vector.extract", [operand], operand.element, static_position=place) for operand in operands
+        ]
         result = operation("vector.insert", [function(*scalars), result], result.type, static_position=place)
     return result

@@ -60,11 +60,11 @@ class ReductionOrder:
 
 def parse_order(text: str) -> ReductionOrder | None:
     """Parse an order, or return None for text that is none."""
-    if (found := _TEXT.fullmatch(text)) is None:
+    if (match := _TEXT.fullmatch(text)) is None:
         return None
-    chains = re.findall(r"\(([^)]*)\)|(\d+)", found[1])
+    chains = re.findall(r"\(([^)]*)\)|(\d+)", match[1])
     loops = tuple(tuple(map(int, (inside or single).split())) for inside, single in chains)
-    return ReductionOrder(loops, int(found[3] or 1), int(found[2] or 1))
+    return ReductionOrder(loops, int(match[3] or 1), int(match[2] or 1))
 
 
 def order_of(operation: Operation) -> ReductionOrder | None:

@@ -34,7 +34,7 @@ Before = Callable[[Record], Callable[[Number], Number]]
 
 def around_axis(buffer: Value, axis: int | None) -> Value:
     """Return the elements as [before the axis, along it, after it]. Without an axis, all elements are along it."""
-    sizes = [size(buffer, each) for each in range(len(buffer.type.shape))]
+    sizes = [size(buffer, index) for index in range(len(buffer.type.shape))]
     if axis is None or not sizes:
         return _reshaped(buffer, [as_index(1), as_index(prod(sizes)), as_index(1)])
     return _reshaped(buffer, [as_index(prod(sizes[:axis])), sizes[axis], as_index(prod(sizes[axis + 1 :]))])
@@ -198,7 +198,7 @@ class Sorter:
 
     def _put_one(self, half: Number, pair: tuple[Number, Number], other: Number, place: Number, order: Order) -> Number:
         """Store one of two records, the first if the order holds for the pair."""
-        first, second = (get_record(self._halves, half, each) for each in pair)
+        first, second = (get_record(self._halves, half, number) for number in pair)
         is_first = order(first, second)
         chosen = [select(is_first, *each) for each in zip(first, second, strict=True)]
         put_record(chosen, self._halves, other, place)

@@ -191,7 +191,8 @@ def with_open_units(op: StructuredOp) -> StructuredOp:
     accesses, shapes = [], []
     for map_, shape in zip(GenericOp(op.operation).maps, op.shapes, strict=True):
         indices = [
-            _without(_linear(each), others, op.sizes, length) for each, length in zip(map_.results, shape, strict=True)
+            _without(_linear(result), others, op.sizes, length)
+            for result, length in zip(map_.results, shape, strict=True)
         ]
         accesses.append(tuple(indices))
         shapes.append(tuple(DYNAMIC if at.dim in units else size for at, size in zip(indices, shape, strict=True)))

@@ -160,6 +160,6 @@ def kept_axes(op: Operation) -> list[int]:
     sizes, kept = list(op.attributes["static_sizes"]), list[int]()
     axis = len(sizes)
     for size in reversed(op.results[0].type.shape):
-        axis = next(each for each in reversed(range(axis)) if sizes[each] == size)
+        axis = next(index for index in reversed(range(axis)) if sizes[index] == size)
         kept.insert(0, axis)
     return kept

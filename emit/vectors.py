@@ -50,8 +50,8 @@ def _aligned(alignment: int | None) -> dict[str, Attribute]:
 def first_lanes(count: Size, lanes: int, mask: Value | None = None) -> Value:
     """Return a mask of the first `count` lanes, restricted by another mask."""
     type_ = vector_of(lanes, ir.IntegerType.get_signless(1))
-    made = result_of("vector.create_mask", [as_index(count)], type_)
-    return made if mask is None else result_of("arith.andi", [mask, made], type_)
+    result = result_of("vector.create_mask", [as_index(count)], type_)
+    return result if mask is None else result_of("arith.andi", [mask, result], type_)
 
 
 def from_elements(elements: Sequence[Value]) -> Value:

@@ -116,7 +116,7 @@ def _check_free(front_end: FrontEnd, taken: FrontEnd) -> None:
         if suffix in taken.suffixes:
             raise RelaxError(
                 f"front end '{front_end.name}' cannot read '*{suffix}': the front end '{taken.name}' reads these files",
-                notes=[f"'{each.name}' is registered by {each.place}" for each in (front_end, taken)],
+                notes=[f"'{end.name}' is registered by {end.place}" for end in (front_end, taken)],
             )
 
 
@@ -127,24 +127,24 @@ def find_front_end(path: str | os.PathLike[str]) -> FrontEnd | None:
     """
     if (suffix := os.path.splitext(path)[1].lower()) in _RESERVED:
         return None
-    found = _of_suffix(suffix)
-    head = b"" if found is not None else _head(path)
-    if found is not None or not (suffix or head):
-        return found
+    front_end = _of_suffix(suffix)
+    head = b"" if front_end is not None else _head(path)
+    if front_end is not None or not (suffix or head):
+        return front_end
     load_plugins("frontend")
     return _of_suffix(suffix) or _of_content(head)
 
 
 def _of_suffix(suffix: str) -> FrontEnd | None:
-    return next((each for each in list(_FRONT_ENDS.values()) if suffix in each.suffixes), None)
+    return next((end for end in list(_FRONT_ENDS.values()) if suffix in end.suffixes), None)
 
 
 def _of_content(head: bytes) -> FrontEnd | None:
-    for each in list(_FRONT_ENDS.values()):
-        if each.recognizes is not None:
-            with each.guarded():
-                if each.recognizes(head):
-                    return each
+    for end in list(_FRONT_ENDS.values()):
+        if end.recognizes is not None:
+            with end.guarded():
+                if end.recognizes(head):
+                    return end
     return None
 
 
@@ -167,7 +167,7 @@ def front_end_named(name: str) -> FrontEnd:
         return _FRONT_ENDS[name]
     if missing := missing_plugin(f"frontend.{name}"):
         raise OptionError(f"front end '{name}': {missing}", notes=plugin_problems())
-    known = [each.name for each in all_front_ends()]
+    known = [end.name for end in all_front_ends()]
     raise OptionError(
         f"unknown front end '{name}'{suggest(name, known)} (registered: {', '.join(known)})", notes=plugin_problems()
     )
@@ -176,12 +176,12 @@ def front_end_named(name: str) -> FrontEnd:
 def all_front_ends() -> list[FrontEnd]:
     """Return the front ends of the compiler and of plug-ins, sorted by name."""
     load_plugins("frontend")
-    return [each for _, each in sorted(_FRONT_ENDS.items())]
+    return [end for _, end in sorted(_FRONT_ENDS.items())]
 
 
 def model_suffixes() -> list[str]:
     """Return the suffixes of all front ends' files."""
-    return [suffix for each in all_front_ends() for suffix in each.suffixes]
+    return [suffix for end in all_front_ends() for suffix in end.suffixes]
 
 
 def unknown_file(path: str) -> OptionError:

@@ -107,8 +107,8 @@ def const(value: object, dtype: str | None = None) -> Any:
         raise place.problem(f"te.const: expected a number, got {value!r}")
     known = value if isinstance(value, (bool, int, float)) else value.item()
     usual = "bool" if isinstance(known, bool) else "float32" if isinstance(known, float) else "int32"
-    made = ScalarConstant(known, checked_dtype(dtype or usual, "te.const", place))
-    return made.number if is_in_function() else made
+    constant = ScalarConstant(known, checked_dtype(dtype or usual, "te.const", place))
+    return constant.number if is_in_function() else constant
 
 
 def if_then_else(cond: object, true_value: object, false_value: object) -> Scalar:
@@ -133,9 +133,9 @@ def if_then_else(cond: object, true_value: object, false_value: object) -> Scala
             given = of_dtype(value, dtype)
             types.append(given.type)
             ir.Operation.create("scf.yield", operands=[given])
-    made = with_results(sketch, types[:1])
+    operation = with_results(sketch, types[:1])
     sketch.erase()
-    return Scalar(made.result).of(dtype)
+    return Scalar(operation.result).of(dtype)
 
 
 def _truth(value: object, what: str) -> Scalar:
@@ -159,7 +159,7 @@ def _joined(name: str, conditions: Sequence[object], join: Callable[[Scalar, Sca
     body(f"te.{name}")
     if not conditions:
         raise RelaxError(f"te.{name}: expected conditions, got none")
-    first, *others = (_truth(each, f"te.{name}") for each in conditions)
+    first, *others = (_truth(condition, f"te.{name}") for condition in conditions)
     for other in others:
         first = join(first, other)
     return first
@@ -379,10 +379,10 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
     module = Module()
     symbol = fresh_name(checked_name(name or outputs[-1].name, "te.create_prim_func", place), ["main"])
     names: dict[str, None] = {}
-    for each in inputs:
-        names[fresh_name(each.name, names)] = None
+    for input_ in inputs:
+        names[fresh_name(input_.name, names)] = None
     infos = [each.info for each in inputs]
-    results = [Placeholder(each.shape, each.name, each.place, each.dtype).info for each in outputs]
+    results = [Placeholder(output.shape, output.name, output.place, output.dtype).info for output in outputs]
     with module:
         load_dialects(module.context, ("func", *DIALECTS))
         on_memory = needs_memory(outputs)
@@ -408,12 +408,12 @@ def _parameters(ops: object, place: SourcePlace) -> tuple[list[Placeholder], lis
     what = "te.create_prim_func"
     if not isinstance(ops, (tuple, list)):
         raise place.problem(f"{what}: expected a list of tensors, got {ops!r}")
-    if wrong := [each for each in ops if not isinstance(each, Tensor)]:
+    if wrong := [op for op in ops if not isinstance(op, Tensor)]:
         raise place.problem(f"{what}: expected tensors of te, got {wrong[0]!r}")
-    if (twice := next((each for number, each in enumerate(ops) if each in ops[:number]), None)) is not None:
+    if (twice := next((op for number, op in enumerate(ops) if op in ops[:number]), None)) is not None:
         raise place.problem(f"{what}: '{twice.name}' is there twice")
-    inputs = [each for each in ops if isinstance(each, Placeholder)]
-    if not (outputs := [each for each in ops if not isinstance(each, Placeholder)]):
+    inputs = [op for op in ops if isinstance(op, Placeholder)]
+    if not (outputs := [op for op in ops if not isinstance(op, Placeholder)]):
         raise place.problem(f"{what}: nothing is computed: name the tensors that are wanted, too")
     states = states_in(outputs)
     for each in placeholders_of(outputs):
@@ -421,6 +421,6 @@ def _parameters(ops: object, place: SourcePlace) -> tuple[list[Placeholder], lis
             raise place.problem(f"{what}: what depends on '{each.name}' is known in te.scan '{states[each]}' only")
         if each not in inputs:
             raise place.problem(f"{what}: '{each.name}' is needed, and not among the tensors")
-    if (given := next((each for each in inputs if each in states), None)) is not None:
+    if (given := next((input_ for input_ in inputs if input_ in states), None)) is not None:
         raise place.problem(f"{what}: state '{given.name}' of te.scan '{states[given]}' is not given")
     return inputs, outputs

@@ -46,11 +46,13 @@ def with_partition(stages: Stages, wanted: Wanted, *, strict: bool = False, else
     part is to run `elsewhere`. Each codegen comes in where it has patterns: before or after operators become kernels.
     """
     partition = partition_of(wanted)
-    chosen = [parse_codegen(each) for each in partition.codegens]
+    chosen = [parse_codegen(codegen) for codegen in partition.codegens]
     run = RunCodegen(declined="error" if strict else "fallback", elsewhere=elsewhere)
     of_operators, of_kernels = (_passes(partition, chosen, run, is_kernel) for is_kernel in (False, True))
     if of_operators:
-        stages = _with_operators(stages, of_operators, [each for each in chosen if _has_patterns(each, False)])
+        stages = _with_operators(
+            stages, of_operators, [chosen_codegen for chosen_codegen in chosen if _has_patterns(chosen_codegen, False)]
+        )
     if of_kernels:
         stages = stages.insert_after("legalize", PARTITION_OF_KERNELS, of_kernels)
     return stages
@@ -70,8 +72,8 @@ def before_partition(stages: Stages) -> Stages:
 def _with_operators(stages: Stages, passes: tuple[Pass, ...], chosen: Sequence[ChosenCodegen]) -> Stages:
     """Add a partition of operators before the stages that assign the target's layouts."""
     after = stages.between(start="layouts" if "layouts" in stages.names else "legalize").stages
-    names = frozenset(name for each in chosen for name in operators_of(each.codegen))
-    kept = {name for each in chosen for name in each.codegen.keeps} | ({_DEQUANTIZE} & names)
+    names = frozenset(name for codegen in chosen for name in operators_of(codegen.codegen))
+    kept = {name for chosen_codegen in chosen for name in chosen_codegen.codegen.keeps} | ({_DEQUANTIZE} & names)
     before = stages.stages[: -len(after)]
     behind = [stage for stage in before if _is_for_kernels(stage, names)]
     ahead = [_keeping(stage, kept) for stage in before if stage not in behind]
@@ -117,7 +119,7 @@ def _passes(
     partition: Partition, chosen: Sequence[ChosenCodegen], run: RunCodegen, is_kernel: bool
 ) -> tuple[Pass, ...]:
     """Return the passes for the codegens that have patterns of that kind, or () if none has."""
-    codegens = tuple(str(each) for each in chosen if _has_patterns(each, is_kernel))
+    codegens = tuple(str(codegen) for codegen in chosen if _has_patterns(codegen, is_kernel))
     return (
         (replace(partition, codegens=codegens), AllocateWorkspace(), replace(run, codegen=codegens)) if codegens else ()
     )
@@ -129,10 +131,10 @@ def _names(wanted: str | Sequence[str]) -> tuple[str, ...]:
             f"partition= expects names of codegens or an rx.Partition, got {type(wanted).__name__} {wanted!r:.60}"
         )
     names = split_list(wanted) if isinstance(wanted, str) else list(wanted)
-    if (wrong := next((each for each in names if not isinstance(each, str)), None)) is not None:
+    if (wrong := next((name for name in names if not isinstance(name, str)), None)) is not None:
         raise OptionError(f"partition= takes names of codegens, like ['mynpu', 'dnnl'], not {wrong!r}")
-    return tuple(each.strip() for each in names if each.strip())
+    return tuple(name.strip() for name in names if name.strip())
 
 
 def _has_patterns(chosen: ChosenCodegen, is_kernel: bool) -> bool:
-    return any((_KERNELS in each.heads) is is_kernel for each in chosen.codegen.composites())
+    return any((_KERNELS in composite.heads) is is_kernel for composite in chosen.codegen.composites())

@@ -163,8 +163,8 @@ def _holds(array: ndarray, dtype: str) -> bool:
 def _constant(type_: Type, array: ndarray, location: Location) -> Value:
     """Return a constant of the parameter's type."""
     attribute = elements_attribute(array, type_.element_type)
-    made: Value = constant_op(attribute, loc=location).result
+    constant: Value = constant_op(attribute, loc=location).result
     if attribute.type == type_:
-        return made
+        return constant
     # The array has sizes that the parameter's type does not state.
-    return ir.Operation.create("relax.match_cast", results=[type_], operands=[made], loc=location).result
+    return ir.Operation.create("relax.match_cast", results=[type_], operands=[constant], loc=location).result

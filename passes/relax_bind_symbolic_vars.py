@@ -42,12 +42,12 @@ class BindSymbolicVars(Pass):
         most = most if is_range else least
         if not (least.isdecimal() and most.isdecimal()):
             raise OptionError(f"pass '{self.name}': vars={name}:{value}: expected a size like 8, or a range like 1..64")
-        found = SymbolRange(int(least), int(most))
-        if found.least > found.most or found.most >= 2**63:
+        symbol_range = SymbolRange(int(least), int(most))
+        if symbol_range.least > symbol_range.most or symbol_range.most >= 2**63:
             raise OptionError(
                 f"pass '{self.name}': vars={name}:{value}: sizes are from 0 to 2**63 - 1, the smallest first"
             )
-        return found
+        return symbol_range
 
     def run(self, op: Operation) -> None:
         what = f"pass '{self.name}'"
@@ -68,14 +68,14 @@ class BindSymbolicVars(Pass):
         noted, limits = symbol_ranges(function), symbol_limits(function)
         for name, range_ in ranges.items():
             least, most = noted.pop(name, limits.get(name, range_))
-            found = SymbolRange(max(least, range_.least), min(most, range_.most))
-            if found.least > found.most:
+            symbol_range = SymbolRange(max(least, range_.least), min(most, range_.most))
+            if symbol_range.least > symbol_range.most:
                 given = f"{range_.least}..{range_.most}" if range_.least < range_.most else str(range_.least)
                 raise OptionError(
                     f"pass '{self.name}': '{name}' cannot be {given}: @{self.function} allows {least}..{most}"
                 )
             if range_.least < range_.most:
-                noted[name] = found
+                noted[name] = symbol_range
         if noted:
             function.attributes[SYMBOL_RANGES] = ir.DictAttr.get(
                 {name: ir.DenseI64ArrayAttr.get(noted[name]) for name in sorted(noted)}

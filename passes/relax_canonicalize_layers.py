@@ -42,9 +42,9 @@ class CanonicalizeLayers(Pass):
 
     def run(self, op: Operation) -> None:
         apply_greedy(op, _PATTERNS, max_iterations=_MOST_ROUNDS, what=self.name)
-        for each in operations_in(op):
-            if each.name == _DEQUANTIZE:
-                _copy_for_layers(each)
+        for operation in operations_in(op):
+            if operation.name == _DEQUANTIZE:
+                _copy_for_layers(operation)
 
 
 #: A round moves a view past one operation.
@@ -121,7 +121,7 @@ def _moved_axis(view: OpView, inner: OpView) -> int | None:
     before, after = shape_of(numbers), shape_of(view.operation.results[0])
     if before is None or after is None:
         return None
-    if all(shape_of(each) in ((), (1,)) for each in scales):
+    if all(shape_of(scale) in ((), (1,)) for scale in scales):
         return 0
     axis = normal_axis(inner.axis, len(before))
     if view.operation.name == _PERMUTE:

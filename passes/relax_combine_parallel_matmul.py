@@ -62,10 +62,10 @@ class CombineParallelMatmul(Pass):
         for group in groups_in(block):
             if not self.convolutions and group[0].op.operation.name in CONVOLUTIONS:
                 continue
-            chosen = [each for each in group if is_constant(each.weight)] if self.constants_only else group
+            chosen = [branch for branch in group if is_constant(branch.weight)] if self.constants_only else group
             chosen = _select_unjoined(chosen) if self.keep_meeting else chosen
             for members in _movable_groups(chosen):
-                if len(members) >= self.least and self.check([each.op for each in members]):
+                if len(members) >= self.least and self.check([member.op for member in members]):
                     _combine(members)
 
 
@@ -74,45 +74,45 @@ def _movable_groups(group: Sequence[Branch]) -> Iterator[list[Branch]]:
     rest = list(group)
     while rest:
         first = rest[0].op.operation
-        meeting = [makers_behind(each.weight, first) is not None for each in rest]
-        members = [each for each, meets in zip(rest, meeting, strict=True) if meets]
-        rest = [each for each, meets in zip(rest, meeting, strict=True) if not meets]
+        meeting = [makers_behind(branch.weight, first) is not None for branch in rest]
+        members = [branch for branch, meets in zip(rest, meeting, strict=True) if meets]
+        rest = [branch for branch, meets in zip(rest, meeting, strict=True) if not meets]
         yield members
 
 
 def _select_unjoined(group: Sequence[Branch]) -> list[Branch]:
     """Return the products with a result that no elementwise operation joins with another product's."""
-    reached = [_elementwise_users(each.op.operation) for each in group]
+    reached = [_elementwise_users(branch.op.operation) for branch in group]
     others = [set[Operation]().union(*reached[:place], *reached[place + 1 :]) for place in range(len(group))]
-    return [each for each, own, other in zip(group, reached, others, strict=True) if own.isdisjoint(other)]
+    return [branch for branch, own, other in zip(group, reached, others, strict=True) if own.isdisjoint(other)]
 
 
 def _elementwise_users(product: Operation) -> set[Operation]:
     """Return the elementwise operations on a product's result, and on their own results."""
-    found, left = set[Operation](), [product]
+    elementwise_users, left = set[Operation](), [product]
     while left:
         for user in users_of(left.pop().results[0]):
             row = row_of(user)
-            if row is not None and is_elementwise(row) and user not in found:
-                found.add(user)
+            if row is not None and is_elementwise(row) and user not in elementwise_users:
+                elementwise_users.add(user)
                 left.append(user)
-    return found
+    return elementwise_users
 
 
 def _combine(members: Sequence[Branch]) -> None:
     first = members[0].op.operation
-    axis, sizes = members[0].result_axis, [each.size for each in members]
-    location = ir.Location.fused([each.op.location for each in members], context=first.context)
-    values: list[Value] = [each.op.operation.results[0] for each in members]
+    axis, sizes = members[0].result_axis, [member.size for member in members]
+    location = ir.Location.fused([member.op.location for member in members], context=first.context)
+    values: list[Value] = [member.op.operation.results[0] for member in members]
     with ir.InsertionPoint(first), location:
         whole = _product(members, first)
-        done = [each.op.operation for each in members]
+        done = [member.op.operation for member in members]
         while (steps := _common_steps(values, axis, sizes, first)) is not None:
             whole = _step_of_all(whole, steps, axis, first)
             values = [step.op.operation.results[0] for step in steps]
             done += [step.op.operation for step in steps]
         slices = list(_slices(whole, axis, sizes))
-        fitting = [stated(each, value.type) for each, value in zip(slices, values, strict=True)]
+        fitting = [stated(slice_, value.type) for slice_, value in zip(slices, values, strict=True)]
     for value, part in zip(values, fitting, strict=True):
         value.replace_all_uses_with(part)
     for operation in reversed(done):
@@ -120,7 +120,7 @@ def _combine(members: Sequence[Branch]) -> None:
 
 
 def _product(members: Sequence[Branch], first: Operation) -> Value:
-    weights = [each.weight for each in members]
+    weights = [member.weight for member in members]
     for weight in weights:
         bring_before(weight, first)
     joined = relax.concat(weights, axis=members[0].weight_axis)
@@ -130,7 +130,7 @@ def _product(members: Sequence[Branch], first: Operation) -> Value:
 def _rebuild(op: OpView, operands: Sequence[Value]) -> Value:
     """Build an operation like `op`, of its type, on other operands."""
     attributes = dict(op.operation.attributes)
-    own = {name: each for name, each in attributes.items() if name in op.definition.attrs}
+    own = {name: attribute for name, attribute in attributes.items() if name in op.definition.attrs}
     made = op.definition(*operands, **own)
     for name in attributes.keys() - own.keys():
         made.owner.operation.attributes[name] = attributes[name]

@@ -41,9 +41,9 @@ class ConvertLayout(Pass):
         if not self.desired and self.callback is None:
             raise OptionError(f"pass '{self.name}' needs option 'desired', such as relax.nn.conv2d:NHWC:OHWI")
         try:
-            texts = {name: _texts(each) for name, each in self.desired.items()}
-            for name, each in texts.items():
-                check_asked(find_op(name), each)
+            texts = {name: _texts(value) for name, value in self.desired.items()}
+            for name, text in texts.items():
+                check_asked(find_op(name), text)
         except RelaxError as error:
             raise OptionError(f"pass '{self.name}': desired: {error}") from None
         object.__setattr__(self, "desired", {name: ":".join(each) for name, each in texts.items()})
@@ -67,9 +67,9 @@ class ConvertLayout(Pass):
 
 
 def _texts(layouts: object) -> Sequence[str]:
-    given = _split(layouts) if isinstance(layouts, str) else layouts
-    if isinstance(given, (list, tuple)) and all(isinstance(each, str) for each in given):
-        return given
+    texts = _split(layouts) if isinstance(layouts, str) else layouts
+    if isinstance(texts, (list, tuple)) and all(isinstance(text, str) for text in texts):
+        return texts
     raise OptionError(f"{layouts!r} names no layouts: expected 'NHWC:OHWI', or a tuple of texts")
 
 

@@ -53,11 +53,11 @@ class DecomposeOps(Pass):
     def _has_none_in(self, op: Operation) -> bool:
         """Check whether the pass certainly has nothing to do. Only modules with work load the definitions."""
         names = [name if name.startswith("relax.") else f"relax.{name}" for name in self.ops]
-        known = {each.full_name for each in all_ops()}
-        return known.issuperset(names) and {each.name for each in operations_in(op)}.isdisjoint(names)
+        known = {row.full_name for row in all_ops()}
+        return known.issuperset(names) and {operation.name for operation in operations_in(op)}.isdisjoint(names)
 
     def _wanted(self) -> Mapping[str, RuleByTypes]:
-        known = {each.op: each for each in all_decompositions()}
+        known = {decomposition.op: decomposition for decomposition in all_decompositions()}
         full = (name if name in known or f"relax.{name}" not in known else f"relax.{name}" for name in self.ops)
         names = list(known if _ALL in self.ops else full)
         for name in names:
@@ -72,15 +72,15 @@ class DecomposeOps(Pass):
 _MOST_ROUNDS = 32
 
 
-def _decompose(found: RuleByTypes, op: OpView) -> Outcome:
+def _decompose(types: RuleByTypes, op: OpView) -> Outcome:
     try:
-        values = decomposed(found, op)
+        values = decomposed(types, op)
     except Decline:
         return None
     results = list(op.operation.results)
     if len(values) != len(results):
         given = counted(len(values), "value")
-        raise located_error(f"the decomposition of {found} gives {given} for {len(results)} results", op.location)
+        raise located_error(f"the decomposition of {types} gives {given} for {len(results)} results", op.location)
     return [stated(value, result.type) for value, result in zip(values, results, strict=True)]
 
 

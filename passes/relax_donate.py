@@ -61,4 +61,4 @@ class Donate(Pass):
                 raise OptionError(
                     f"{what}: @{self.function} has no argument '{pattern}'; {known}{suggest(pattern, names)}"
                 )
-        return [place for place, name in enumerate(names) if any(fnmatchcase(name, each) for each in self.args)]
+        return [place for place, name in enumerate(names) if any(fnmatchcase(name, arg) for arg in self.args)]

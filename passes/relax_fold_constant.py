@@ -91,12 +91,12 @@ class _Folding:
 
     def is_done_after_round(self) -> bool:
         graph = ConstantGraph(self._root, self._limits, self._can_compute, unknown=self._unknown)
-        wanted = graph.worth_keeping()
-        arrays = _evaluated(graph.needed_for(wanted, ()))
-        if (missing := [value for value in wanted if value not in arrays]) and self._evaluator is not None:
+        values = graph.worth_keeping()
+        arrays = _evaluated(graph.needed_for(values, ()))
+        if (missing := [value for value in values if value not in arrays]) and self._evaluator is not None:
             arrays |= run_program(graph, self._functions, missing, arrays, self._evaluator)
-        failed = [value for value in wanted if value not in arrays]
-        for value in wanted:
+        failed = [value for value in values if value not in arrays]
+        for value in values:
             if value in arrays:
                 _replace(value, arrays[value])
         for op in reversed(graph.operations.values()):
@@ -146,6 +146,6 @@ def _evaluated(operations: Sequence[Operation]) -> dict[Value, ndarray]:
 def _replace(value: Value, array: ndarray) -> None:
     op = value.owner.operation
     with op.location, ir.InsertionPoint(op):
-        made = make_elements(array, value.type)
-    assert made is not None, op
-    value.replace_all_uses_with(made.results[0])
+        elements = make_elements(array, value.type)
+    assert elements is not None, op
+    value.replace_all_uses_with(elements.results[0])

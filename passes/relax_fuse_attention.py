@@ -71,21 +71,21 @@ class _Scores(NamedTuple):
     bias: Value | None
 
 
-def _attention(found: Match, least: int) -> Value | None:
-    softmax = found.op("softmax")
+def _attention(match: Match, least: int) -> Value | None:
+    softmax = match.op("softmax")
     shape = shape_of(softmax.operation.results[0])
-    value = found["value"]
+    value = match["value"]
     sizes = shape_of(value)
     if shape is None or len(shape) != 4 or sizes is None or len(sizes) != 4 or None in (*shape, *sizes):
         return None
-    if softmax.axis not in (-1, 3) or not _is_replaceable(found) or not _are_equal(shape[:2], sizes[:2]):
+    if softmax.axis not in (-1, 3) or not _is_replaceable(match) or not _are_equal(shape[:2], sizes[:2]):
         return None
     is_few = isinstance(shape[2], int) and shape[2] < least
     scores, value = _scores(softmax.operation.operands[0], shape), _unrepeated_heads(value)
     if scores is None:
         return None
     # If the model replaces NaN by zeros, the operator gives zeros at once.
-    options: dict[str, Any] = {"scale": scores.scale, "blind": "zeros" if "guarded" in found else "nan"}
+    options: dict[str, Any] = {"scale": scores.scale, "blind": "zeros" if "guarded" in match else "nan"}
     if scores.bias is not None:
         options["bias"] = scores.bias
     query, kept = _swap_heads(scores.query), [_tensor_by_heads(each, is_few) for each in (scores.key, value)]
@@ -96,7 +96,7 @@ def _attention(found: Match, least: int) -> Value | None:
         return None
     else:
         result = relax.nn.attention(query, _swap_heads(scores.key), _swap_heads(value), **options)
-    return as_result(found.root.opview, _swap_heads(result))
+    return as_result(match.root.opview, _swap_heads(result))
 
 
 def _swap_heads(value: Value) -> Value:
@@ -117,12 +117,12 @@ def _tensor_by_heads(value: Value, is_few: bool) -> Value | None:
     return rows.x if is_first else value
 
 
-def _is_replaceable(found: Match) -> bool:
+def _is_replaceable(match: Match) -> bool:
     """Check whether the probabilities have no other user, and whether 0 replaces NaN."""
-    probabilities = found.op("softmax").operation.results[0]
-    if "guarded" not in found:
+    probabilities = match.op("softmax").operation.results[0]
+    if "guarded" not in match:
         return is_used_once(probabilities)
-    test, zero, _ = found.op("guarded").operation.operands
+    test, zero, _ = match.op("guarded").operation.operands
     is_of_them = test.owner.operation.operands[0] == probabilities
     return is_of_them and use_count(probabilities) == 2 and is_used_once(test) and splat(zero) == 0
 
@@ -185,7 +185,7 @@ def _bias(value: Value, shape: Sequence[Dim]) -> Value | None:
     if own is None or len(own) > len(shape) or not is_float(dtype_of(value)):
         return None
     own = (1,) * (len(shape) - len(own)) + tuple(own)
-    if not all(equal(size, 1) is True or equal(size, wanted) is True for size, wanted in zip(own, shape, strict=True)):
+    if not all(equal(size, 1) is True or equal(size, dim) is True for size, dim in zip(own, shape, strict=True)):
         return None
     if equal(own[3], shape[3]) is not True:
         return None
@@ -209,9 +209,9 @@ def _key(turned: Value) -> Value:
         is_turned = order is not None and order[-2:] == [len(order) - 1, len(order) - 2]
         stay = order is not None and order[:-2] == list(range(len(order) - 2))
         if is_turned and stay and known is not None and _are_equal(known[-2:], (keys, size)):
-            found = _unflatten_heads(before, (batch, heads, keys, size))
-            if found is not None:
-                return found
+            key = _unflatten_heads(before, (batch, heads, keys, size))
+            if key is not None:
+                return key
     return relax.permute_dims(turned, axes=[0, 1, 3, 2])
 
 

@@ -81,43 +81,43 @@ def _product(numbers: GraphPattern) -> GraphPattern:
 _OF_BLOCKS, _OF_COLUMNS = _product(_NUMBERS), _product(_cast(_DEQUANTIZED))
 
 
-def _is_of_real_numbers(found: Match) -> bool:
-    return not multiplies_quantized(found.op().operation)
+def _is_of_real_numbers(match: Match) -> bool:
+    return not multiplies_quantized(match.op().operation)
 
 
-def _fuse(found: Match) -> Value | None:
-    axis, bits = _depth_axis(found), bit_width(dtype_of(found["codes"]))
-    if axis is None or not _has_types(found, bits):
+def _fuse(match: Match) -> Value | None:
+    axis, bits = _depth_axis(match), bit_width(dtype_of(match["codes"]))
+    if axis is None or not _has_types(match, bits):
         return None
-    if not (block := _block(found, axis)) or block * bits % (8 * WORD):
+    if not (block := _block(match, axis)) or block * bits % (8 * WORD):
         return None
-    codes, scale = (_columns(found[name], axis) for name in ("codes", "scale"))
-    packed = packed_codes(_to_unsigned(codes, found["codes"]), bits, block)
-    operands = found["x"], const(packed), const(scale), _zero_points(found, axis, scale.shape)
-    return stated(relax.matmul_nbits(*operands, None, bits=bits, block_size=block), result_type(found.op()))
+    codes, scale = (_columns(match[name], axis) for name in ("codes", "scale"))
+    packed = packed_codes(_to_unsigned(codes, match["codes"]), bits, block)
+    operands = match["x"], const(packed), const(scale), _zero_points(match, axis, scale.shape)
+    return stated(relax.matmul_nbits(*operands, None, bits=bits, block_size=block), result_type(match.op()))
 
 
-def _fuse_columns(found: Match) -> Value | None:
+def _fuse_columns(match: Match) -> Value | None:
     """Fuse a product with blocks of whole columns."""
-    axis, bits = _depth_axis(found), bit_width(dtype_of(found["codes"]))
-    if axis is None or not _has_types(found, bits) or not all(_is_by_column(found, name, axis) for name in _OF_BLOCK):
+    axis, bits = _depth_axis(match), bit_width(dtype_of(match["codes"]))
+    if axis is None or not _has_types(match, bits) or not all(_is_by_column(match, name, axis) for name in _OF_BLOCK):
         return None
-    codes = _columns(found["codes"], axis)
+    codes = _columns(match["codes"], axis)
     word = 8 * WORD // bits
     block = -(-codes.shape[1] // word) * word
-    packed = packed_codes(_to_unsigned(codes, found["codes"]), bits, block)
-    scale, zeros = (_broadcast_to_columns(found[name], len(codes)) for name in _OF_BLOCK)
-    operands = found["x"], const(packed), const(scale), const(_to_unsigned(zeros, found["zero_point"]))
-    return stated(relax.matmul_nbits(*operands, None, bits=bits, block_size=block), result_type(found.op()))
+    packed = packed_codes(_to_unsigned(codes, match["codes"]), bits, block)
+    scale, zeros = (_broadcast_to_columns(match[name], len(codes)) for name in _OF_BLOCK)
+    operands = match["x"], const(packed), const(scale), const(_to_unsigned(zeros, match["zero_point"]))
+    return stated(relax.matmul_nbits(*operands, None, bits=bits, block_size=block), result_type(match.op()))
 
 
 _OF_BLOCK = ("scale", "zero_point")
 
 
-def _is_by_column(found: Match, name: str, axis: int) -> bool:
+def _is_by_column(match: Match, name: str, axis: int) -> bool:
     """Check whether there is a number for each column of the product, or one for all."""
-    shape = shape_of(found[name])
-    return shape is not None and (all(size == 1 for size in shape) or found["numbers"].owner.axis % 2 != axis)
+    shape = shape_of(match[name])
+    return shape is not None and (all(size == 1 for size in shape) or match["numbers"].owner.axis % 2 != axis)
 
 
 def _broadcast_to_columns(value: Value, count: int) -> ndarray:
@@ -127,16 +127,16 @@ def _broadcast_to_columns(value: Value, count: int) -> ndarray:
     return numpy.ascontiguousarray(numpy.broadcast_to(array.reshape(-1, 1), (count, 1)))
 
 
-def _has_types(found: Match, bits: int) -> bool:
+def _has_types(match: Match, bits: int) -> bool:
     """Check whether codes and zero points are integers of few bits, and all other operands floats."""
-    codes, zero_point = dtype_of(found["codes"]), found.get("zero_point")
+    codes, zero_point = dtype_of(match["codes"]), match.get("zero_point")
     is_code = is_int(codes) and bits in WIDTHS and (zero_point is None or dtype_of(zero_point) == codes)
-    return is_code and all(dtype_of(found[name]) in REALS for name in ("x", "scale", "numbers"))
+    return is_code and all(dtype_of(match[name]) in REALS for name in ("x", "scale", "numbers"))
 
 
-def _depth_axis(found: Match) -> int | None:
+def _depth_axis(match: Match) -> int | None:
     """Return the axis of the codes that a matrix product sums over with the last axis of x, or None."""
-    op, shape, codes = found.op(), shape_of(found["x"]), shape_of(found["codes"])
+    op, shape, codes = match.op(), shape_of(match["x"]), shape_of(match["codes"])
     if shape is None or codes is None or len(codes) != 2 or not all(map(_is_size, codes)):
         return None
     axis = 0
@@ -150,7 +150,7 @@ def _depth_axis(found: Match) -> int | None:
             return None
     elif op.out_dtype is not None or len(shape) < 1:
         return None
-    if (permuted := found.get("permuted")) is not None:
+    if (permuted := match.get("permuted")) is not None:
         if (order := permutation(permuted.owner)) is None:
             return None
         axis = order[axis]
@@ -161,15 +161,15 @@ def _is_size(size: object) -> bool:
     return isinstance(size, int) and size > 0
 
 
-def _block(found: Match, axis: int) -> int:
+def _block(match: Match, axis: int) -> int:
     """Return the number of elements in a block of scales and zero points, or 0 if blocks are not along the axis."""
-    codes = shape_of(found["codes"])
+    codes = shape_of(match["codes"])
     assert codes is not None
     sizes = set()
     for name in ("scale", "zero_point"):
-        if found.get(name) is None:
+        if match.get(name) is None:
             continue
-        repeated, cut, shape = found[f"{name}_repeated"], found.get(f"{name}_cut"), shape_of(found[name])
+        repeated, cut, shape = match[f"{name}_repeated"], match.get(f"{name}_cut"), shape_of(match[name])
         if repeated.owner.axis is None or repeated.owner.axis % 2 != axis or shape_of(cut or repeated) != codes:
             return 0
         if shape is None or shape[1 - axis] != codes[1 - axis] or not _is_front(cut):
@@ -203,13 +203,13 @@ def _to_unsigned(array: ndarray, value: Value) -> ndarray:
     return (array.astype(numpy.int16) + offset).astype(numpy.uint8)
 
 
-def _zero_points(found: Match, axis: int, shape: tuple[int, ...]) -> Value | None:
+def _zero_points(match: Match, axis: int, shape: tuple[int, ...]) -> Value | None:
     """Return the zero points of unsigned codes, or None if they are the middle of the range."""
     import numpy
 
-    if (zero_point := found.get("zero_point")) is not None:
+    if (zero_point := match.get("zero_point")) is not None:
         return const(_to_unsigned(_columns(zero_point, axis), zero_point))
-    return const(numpy.zeros(shape, "uint8")) if is_unsigned(dtype_of(found["codes"])) else None
+    return const(numpy.zeros(shape, "uint8")) if is_unsigned(dtype_of(match["codes"])) else None
 
 
 def packed_codes(codes: ndarray, bits: int, block: int) -> ndarray:

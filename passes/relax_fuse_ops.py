@@ -63,8 +63,8 @@ class FuseOps(Pass):
                 blocks, groups = with_heads(blocks, groups, reading, kinds)
             # Calls that are in a group already stay as they are.
             first = max(reading.stated.values(), default=-1) + 1
-            for number, found in enumerate(groups, first):
-                mark_group(found.calls, number)
+            for number, group in enumerate(groups, first):
+                mark_group(group.calls, number)
             if self.reasons:
                 mark_apart(blocks.reasons_apart())
             if journal is not None:

@@ -57,9 +57,9 @@ class FuseOpsByPattern(Pass):
         find_planner(self.plan)
 
     def run(self, op: Operation) -> None:
-        composites = Composites(each for name in self.codegen for each in find_codegen(name).composites())
+        composites = Composites(composite for name in self.codegen for composite in find_codegen(name).composites())
         functions = functions_to_part(op, self.entry_functions, f"pass '{self.name}'")
-        names = FreshNames(symbol_name(each) for each in operations_of(body_of(op)))
+        names = FreshNames(symbol_name(operation) for operation in operations_of(body_of(op)))
         pure = pure_functions(op)
         with remembering(KnownPrimFuncs()):
             for function in functions:

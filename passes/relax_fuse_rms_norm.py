@@ -46,8 +46,8 @@ _NORMAL = is_op("relax.multiply")(_X, _FACTOR) | is_op("relax.divide")(_X, _DEVI
 _NORM = is_op("relax.multiply")(_NORMAL.used_once(), wildcard().named("weight"))
 
 
-def _rms_norm(found: Match) -> Value | None:
-    x, weight, mean, epsilon = found["x"], found["weight"], found.op("mean"), found.number("epsilon")
+def _rms_norm(match: Match) -> Value | None:
+    x, weight, mean, epsilon = match["x"], match["weight"], match.op("mean"), match.number("epsilon")
     shape, sizes = shape_of(x), shape_of(weight)
     if shape is None or sizes is None or epsilon is None or epsilon < 0 or dtype_of(x) not in _WIDE:
         return None
@@ -56,4 +56,4 @@ def _rms_norm(found: Match) -> Value | None:
         return None
     if len(sizes) != 1 or equal(sizes[0], shape[-1]) is not True or dtype_of(weight) != dtype_of(x):
         return None
-    return as_result(found.root.opview, relax.nn.rms_norm(x, weight, axes=[-1], epsilon=float(epsilon)))
+    return as_result(match.root.opview, relax.nn.rms_norm(x, weight, axes=[-1], epsilon=float(epsilon)))

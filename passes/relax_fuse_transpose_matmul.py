@@ -59,9 +59,9 @@ _PERMUTED_OPERANDS = _MATMUL(_LEFT, _RIGHT | wildcard()) | _MATMUL(wildcard(), _
 _PERMUTED_RESULT = is_op("relax.permute_dims")(is_op("relax.matmul", "relax.einsum").used_once().named("product"))
 
 
-def _fuse_result(found: Match) -> Operation | None:
+def _fuse_result(match: Match) -> Operation | None:
     """Rewrite permute_dims(einsum("...->bhqd")) to einsum("...->bqhd"), and permute_dims of a matmul likewise."""
-    op, product = found.op(), found.op("product")
+    op, product = match.op(), match.op("product")
     order = permutation(op)
     if order is None or order == sorted(order) or order[-1] != len(order) - 1:
         return None
@@ -100,16 +100,16 @@ def _subscripts(*operands: str, result: str) -> dict[str, Attribute]:
     return {"subscripts": ir.StringAttr.get(f"{','.join(operands)}->{result}")}
 
 
-def _fuse(found: Match, most: int | None) -> Operation | None:
-    op = found.op()
+def _fuse(match: Match, most: int | None) -> Operation | None:
+    op = match.op()
     terms = _terms_of_matmul(op)
     left, right = shape_of(op.x1), shape_of(op.x2)
     if terms is None or left is None or right is None:
         return None
     one, other = terms.operands
     rows, columns = (left[-2] if len(left) > 1 else 1), (right[-1] if len(right) > 1 else 1)
-    first = _permutation_operand(found.get("left"), one) if _are_few(columns, most, otherwise=False) else None
-    second = _permutation_operand(found.get("right"), other) if _are_few(rows, most, otherwise=True) else None
+    first = _permutation_operand(match.get("left"), one) if _are_few(columns, most, otherwise=False) else None
+    second = _permutation_operand(match.get("right"), other) if _are_few(rows, most, otherwise=True) else None
     if first is None and second is None:
         return None
     (x1, one), (x2, other) = first or (op.x1, one), second or (op.x2, other)

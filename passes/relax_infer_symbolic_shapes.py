@@ -47,7 +47,7 @@ class InferSymbolicShapes(Pass):
     include_public: bool = False
 
     def run(self, op: Operation) -> None:
-        graph = _Calls(op, {symbol_name(each): each for each in functions_in(op)}, self.include_public)
+        graph = _Calls(op, {symbol_name(function): function for function in functions_in(op)}, self.include_public)
         for name in graph.callees_first:
             graph.infer(name)
         for name in reversed(graph.callees_first):
@@ -60,11 +60,13 @@ class _Calls:
 
     def __init__(self, module: Operation, functions: Mapping[str, Operation], include_public: bool):
         self._functions = functions
-        graphs = {name: each for name, each in functions.items() if has_body(each) and not _is_unit(each)}
+        graphs = {
+            name: function for name, function in functions.items() if has_body(function) and not _is_unit(function)
+        }
         self.callees_first = CallGraph(graphs, lambda _: True, leave_recursion=True).bottom_up()
         self._calls: dict[str, list[Operation]] = {name: [] for name in graphs}
-        for each in graphs.values():
-            for call in calls_in(each):
+        for graph in graphs.values():
+            for call in calls_in(graph):
                 self._calls.get(callee_of(call), []).append(call)
         own = [name for name, each in graphs.items() if include_public or is_private(each)]
         inside = operations_in(module) if own else ()
@@ -94,7 +96,9 @@ class _Calls:
             return False
         signature = function_type_of(function)
         answers = [_numbers_of(call, list(signature.inputs)) for call in calls]
-        numbers = {name: size for name, size in answers[0].items() if all(each.get(name) == size for each in answers)}
+        numbers = {
+            name: size for name, size in answers[0].items() if all(answer.get(name) == size for answer in answers)
+        }
         after = []
         for index, type_ in enumerate(signature.inputs):
             known = decode(substituted_type(type_, numbers))
@@ -119,8 +123,8 @@ def _numbers_of(call: Operation, inputs: Sequence[Type]) -> dict[str, int]:
     parameters = [decode(type_) for type_ in inputs]
     equations = Equations({name: -1 for info in parameters for name in names_in(dims_of(info))})
     for operand, info in zip(call.operands, parameters, strict=True):
-        given = dims_of(decode(_passed(operand).type))
-        for size, passed in zip(dims_of(info), given, strict=False):
+        dims = dims_of(decode(_passed(operand).type))
+        for size, passed in zip(dims_of(info), dims, strict=False):
             if size is not None and isinstance(passed, int):
                 equations.add(Equation(size, passed, call))
     sizes = {name: equations.resolve(answer.size) for name, answer in equations.answers.items()}

@@ -52,7 +52,7 @@ class Inline(Pass):
         functions = {symbol_name(function): function for function in functions_in(op)}
         graph = CallGraph(functions, self._can_inline, self.recursion == "leave")
         for name, calls in graph.calls.items():
-            graph.calls[name] = [each for each in calls if _has_same_target(each[0], functions[each[1]])]
+            graph.calls[name] = [call for call in calls if _has_same_target(call[0], functions[call[1]])]
         order = graph.bottom_up()
         inliner = _Inliner(self.max_ops)
         for name in order:
@@ -69,8 +69,12 @@ class Inline(Pass):
 
 def _has_same_target(call: Operation, callee: Operation) -> bool:
     """Check whether call and callee have the same target: an operator must keep the target that its function states."""
-    around = [str(each.attributes[RELAX_TARGET]) for each in ancestors(call) if RELAX_TARGET in each.attributes]
-    return around[:1] == [str(each.attributes[RELAX_TARGET]) for each in (callee,) if RELAX_TARGET in each.attributes]
+    around = [
+        str(ancestor.attributes[RELAX_TARGET]) for ancestor in ancestors(call) if RELAX_TARGET in ancestor.attributes
+    ]
+    return around[:1] == [
+        str(operation.attributes[RELAX_TARGET]) for operation in (callee,) if RELAX_TARGET in operation.attributes
+    ]
 
 
 def may_be_inlined(function: Operation, *, composites: bool = False) -> bool:

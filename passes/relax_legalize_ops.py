@@ -116,7 +116,7 @@ class LegalizeOps(Pass):
 
 def _advice(text: str) -> str:
     """Return the advice, followed by the modules with rules that could not be imported."""
-    return "; ".join([text, *(each.replace("{", "{{").replace("}", "}}") for each in plugin_problems())])
+    return "; ".join([text, *(problem.replace("{", "{{").replace("}", "}}") for problem in plugin_problems())])
 
 
 def _has_no_tensor(op: OpView) -> bool:

@@ -73,7 +73,7 @@ class LiftTransformParams(Pass):
         places = [self._places(function, what) for function in functions]
         _check_alike(functions, places, what)
         name = f"{self.function[0]}_{_NAME}" if len(functions) == 1 else _NAME
-        is_known = any(symbol_name(each) == name for each in functions_in(op))
+        is_known = any(symbol_name(function) == name for function in functions_in(op))
         before = graph_function(op, name, what) if is_known else None
         consumers, keys = consumers_of(functions, places, FoldLimits(0, self.most_spread, inf), self._can_lift)
         # All checks are done at this point. Nothing has changed before.
@@ -165,9 +165,9 @@ def _names_at(consumer: Consumer, numbers: Sequence[int]) -> list[str]:
 
 
 def _check_gives_weights(transforming: Operation, consumer: Consumer, what: str) -> None:
-    given = last_of(body_of(transforming)).operands
+    operands = last_of(body_of(transforming)).operands
     is_list = RESULT_GROUPS in transforming.attributes
-    if is_list or [value.type for value in given] != [weight.type for weight in consumer.weights]:
+    if is_list or [value.type for value in operands] != [weight.type for weight in consumer.weights]:
         raise OptionError(
             f"{what}: the function @{symbol_name(transforming)} exists already, but does not return the weights that "
             f"@{symbol_name(consumer.function)} takes, one by one"
@@ -177,18 +177,18 @@ def _check_gives_weights(transforming: Operation, consumer: Consumer, what: str)
 def _make(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence[int]) -> dict[int, Value]:
     """Compute the values of the keys from the results of the function up to now, which are the weights."""
     returned = last_of(body_of(transforming))
-    made: dict[int, Value] = {}
+    values: dict[int, Value] = {}
     for consumer in consumers:
         inside = dict(zip(consumer.weights, returned.operands, strict=True))
         wanted = [consumer.values[key][0] for key in keys if key in consumer.values]
         with ir.InsertionPoint(returned):
             for op in consumer.graph.needed_for(wanted, consumer.weights):
                 results = {consumer.keys[result]: result for result in op.results}
-                if not made.keys() >= results.keys():
+                if not values.keys() >= results.keys():
                     copy_operation(op, inside)
-                    made.update((key, inside[result]) for key, result in results.items())
-                inside.update((result, made[key]) for key, result in results.items())
-    return made
+                    values.update((key, inside[result]) for key, result in results.items())
+                inside.update((result, values[key]) for key, result in results.items())
+    return values
 
 
 def _take(function: Operation, values: Sequence[tuple[Type, Sequence[Value]]], names: Sequence[str]) -> None:
@@ -214,12 +214,12 @@ def _needed(consumer: Consumer) -> frozenset[int]:
     return frozenset(needed)
 
 
-def _give(transforming: Operation, made: Sequence[Value], needed: Sequence[int], names: Sequence[str]) -> None:
+def _give(transforming: Operation, values: Sequence[Value], needed: Sequence[int], names: Sequence[str]) -> None:
     """Return the computed values, and the previous results that are needed."""
     returned = last_of(body_of(transforming))
     before = list(returned.operands)
     with ir.InsertionPoint(returned), returned.location:
-        ir.Operation.create("func.return", operands=[*made, *(before[number] for number in needed)])
+        ir.Operation.create("func.return", operands=[*values, *(before[number] for number in needed)])
     returned.erase()
     transforming.attributes[RESULT_NAMES] = string_array(names)
     state_type(transforming)
@@ -228,9 +228,9 @@ def _give(transforming: Operation, made: Sequence[Value], needed: Sequence[int],
 def _fresh_names(consumers: Sequence[Consumer], keys: Sequence[int]) -> list[str]:
     """Name each value after its origin in the model, if that has a name, uniquely."""
     names = FreshNames(name for consumer in consumers for name in consumer.names)
-    found: list[str] = []
+    fresh_names: list[str] = []
     for key in keys:
         (value, *_) = next(consumer.values[key] for consumer in consumers if key in consumer.values)
         origin = next((each.name for each in origins(value.owner.location)), "")
-        found.append(names.of(origin if origin.isidentifier() else "transformed"))
-    return found
+        fresh_names.append(names.of(origin if origin.isidentifier() else "transformed"))
+    return fresh_names

@@ -45,7 +45,7 @@ class LowerCalls(Pass):
             # Memory outside of the arena is freed after its last use. So it is allocated no longer than needed, and an
             # error has little to free.
             run_upstream(lowered, ["optimize-allocation-liveness"])
-        for name, read, written in sorted({each for plan in plans for each in plan.written_over}):
+        for name, read, written in sorted({texts for plan in plans for texts in plan.written_over}):
             if (kernel := kernels[name]) is not None:
                 skip_copies_to_itself(symbols[name].operation, kernel, read, written)
         _erase_uncalled(op, {name for plan in plans for name in plan.left_out})

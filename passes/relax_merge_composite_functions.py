@@ -47,7 +47,7 @@ class MergeCompositeFunctions(Pass):
         composites = {symbol_name(each): each for each in functions_in(op) if codegen_of(each)}
         codegens = {name: codegen_of(each) for name, each in composites.items()}
         pure = pure_functions(op)
-        names = FreshNames(symbol_name(each) for each in operations_of(body_of(op)))
+        names = FreshNames(symbol_name(operation) for operation in operations_of(body_of(op)))
         never_alone = {name for name, each in composites.items() if NEVER_ALONE in each.attributes}
         for function in functions_to_part(op, self.entry_functions, f"pass '{self.name}'"):
             alone: list[Operation] = []
@@ -60,7 +60,9 @@ class MergeCompositeFunctions(Pass):
         for name in never_alone:
             del composites[name].attributes[NEVER_ALONE]
         if never_alone:
-            references = Counter(name for each in operations_in(op, is_external) for name in references_of(each))
+            references = Counter(
+                name for operation in operations_in(op, is_external) for name in references_of(operation)
+            )
             remove_dead(op, [composites[name] for name in never_alone], references)
 
 
@@ -89,7 +91,7 @@ def _merge_in(block: Block, composites: _Composites, function: Operation, names:
     for group in group_by_codegen(order.begun, codegen, composites.is_separate):
         own = codegen(group[0])
         for part in _parts(group, order, pure):
-            if all(callee_of(each) in composites.never_alone for each in part.operations):
+            if all(callee_of(operation) in composites.never_alone for operation in part.operations):
                 alone += part.operations
             elif part.results:
                 name = names.of(f"{callee_of(part.operations[0])}_{own}")

@@ -118,7 +118,11 @@ def return_values(function: Operation, values: Sequence[Value]) -> None:
 
 def observed_calls(function: Operation) -> list[Operation]:
     """Return the calls of a function with observable results, in program order."""
-    return [each for each in operations_of(body_of(function)) if each.name in CALLS and observed_values(each)]
+    return [
+        operation
+        for operation in operations_of(body_of(function))
+        if operation.name in CALLS and observed_values(operation)
+    ]
 
 
 def observed_values(call: Operation) -> list[Value]:

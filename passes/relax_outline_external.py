@@ -54,7 +54,7 @@ class OutlineExternal(Pass):
             raise located_error(f"pass '{self.name}': {problem}", op.location)
         functions = {symbol_name(each): each for each in functions_in(op)}
         chosen = {name: each for name, each in functions.items() if self._is_chosen(each)}
-        names = {symbol_name(each) for each in operations_of(body_of(op))}
+        names = {symbol_name(operation) for operation in operations_of(body_of(op))}
         modules: dict[str, str] = {}
         taken: dict[str, Operation] = {}
         for name, function in chosen.items():
@@ -73,8 +73,8 @@ class OutlineExternal(Pass):
             if is_private(function):
                 function.erase()
         # Names in external modules are local to them.
-        references = Counter(name for each in operations_in(op, is_external) for name in references_of(each))
-        remove_dead(op, [each for each in taken.values() if is_private(each)], references)
+        references = Counter(name for operation in operations_in(op, is_external) for name in references_of(operation))
+        remove_dead(op, [operation for operation in taken.values() if is_private(operation)], references)
 
     def _is_chosen(self, function: Operation) -> bool:
         codegen = text_in(function, CODEGEN)
@@ -83,18 +83,18 @@ class OutlineExternal(Pass):
 
 def _needed_by(function: Operation, functions: Mapping[str, Operation]) -> dict[str, Operation]:
     """Return the functions that a function calls, directly or indirectly."""
-    found: dict[str, Operation] = {}
+    operations: dict[str, Operation] = {}
     pending = [function]
     while pending:
         caller = pending.pop()
         for name in references_in(caller):
-            if name in functions and name not in found:
+            if name in functions and name not in operations:
                 if CODEGEN in functions[name].attributes:
                     problem = f"@{symbol_name(function)} is a part of a codegen, and calls @{name}, another part"
                     raise located_error(problem, caller.location)
-                found[name] = functions[name]
+                operations[name] = functions[name]
                 pending.append(functions[name])
-    return found
+    return operations
 
 
 def _outline(function: Operation, needed: Mapping[str, Operation], name: str) -> None:
@@ -103,9 +103,9 @@ def _outline(function: Operation, needed: Mapping[str, Operation], name: str) ->
         attributes = {"sym_name": ir.StringAttr.get(name), CODEGEN: function.attributes[CODEGEN]}
         module = ir.Operation.create("builtin.module", attributes=attributes, regions=1, ip=ir.InsertionPoint(function))
         body = module.regions[0].blocks.append()
-        for each in needed.values():
+        for operation in needed.values():
             # The copy has no callers outside of the module, unlike the original.
-            each.clone(ip=ir.InsertionPoint(body)).operation.attributes[VISIBILITY] = ir.StringAttr.get("private")
+            operation.clone(ip=ir.InsertionPoint(body)).operation.attributes[VISIBILITY] = ir.StringAttr.get("private")
         copied = function.clone(ip=ir.InsertionPoint(body)).operation
     for attribute in (VISIBILITY, CODEGEN):
         if attribute in copied.attributes:
@@ -117,8 +117,8 @@ def _empty(function: Operation) -> None:
     del function.attributes[CODEGEN]
     body = body_of(function)
     results = list(function_type_of(function).results)
-    for each in reversed(operations_of(body)):
-        each.erase()
+    for operation in reversed(operations_of(body)):
+        operation.erase()
     with function.location, ir.InsertionPoint(body):
         attributes = {"callee": ir.FlatSymbolRefAttr.get(symbol_name(function))}
         call = ir.Operation.create("func.call", results=results, operands=list(body.arguments), attributes=attributes)

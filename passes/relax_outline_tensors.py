@@ -79,12 +79,12 @@ class _Outlining:
     def run(self) -> None:
         old = self._function
         block = body_of(old)
-        types = [self._argument_type(each.type) for each in block.arguments]
+        types = [self._argument_type(argument.type) for argument in block.arguments]
         with old.location, ir.InsertionPoint(old):
             attributes = {name: old.attributes[name] for name in old.attributes}
             made = ir.Operation.create("func.func", attributes=attributes, regions=1)
         try:
-            inner = made.regions[0].blocks.append(*types, arg_locs=[each.location for each in block.arguments])
+            inner = made.regions[0].blocks.append(*types, arg_locs=[argument.location for argument in block.arguments])
             self._values.update(zip(block.arguments, inner.arguments, strict=True))
             with ir.InsertionPoint(inner):
                 for op in operations_of(block):
@@ -93,7 +93,7 @@ class _Outlining:
         except BaseException:
             made.erase()
             raise
-        returned = [each.type for each in operations_of(inner)[-1].operands]
+        returned = [operand.type for operand in operations_of(inner)[-1].operands]
         made.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, returned))
         old.erase()
 
@@ -130,14 +130,14 @@ class _Outlining:
 
     def _keep(self, op: Operation) -> None:
         """Copy an operation that graphs have as well. Scalar operations are among them."""
-        others = {each: self._new(each) for each in used_by(op)}
-        made = op.clone().operation
-        use_instead(made, others)
-        self._values.update(zip(op.results, made.results, strict=True))
+        others = {value: self._new(value) for value in used_by(op)}
+        operation = op.clone().operation
+        use_instead(operation, others)
+        self._values.update(zip(op.results, operation.results, strict=True))
         self._note_number(op)
 
     def _note_number(self, op: Operation) -> None:
-        given = [self._numbers.get(each) for each in op.operands]
+        given = [self._numbers.get(operand) for operand in op.operands]
         if op.name == "arith.constant" and isinstance(op.attributes["value"], ir.IntegerAttr):
             self._numbers[op.results[0]] = int(ir.IntegerAttr(op.attributes["value"]).value)
         elif op.name in _CASTS and given[0] is not None:
@@ -155,13 +155,13 @@ class _Outlining:
     # ---- calls ----
 
     def _outline(self, op: Operation) -> None:
-        if any(each.name.startswith("relax.") for each in operations_in(op)):
+        if any(operation.name.startswith("relax.") for operation in operations_in(op)):
             problem = (
                 f"'{op.name}' op contains operators of relax among upstream's tensor operations: use separate functions"
             )
             raise located_error(problem, op.location)
         if op.name in MEMORY:
-            shape = [self._known(each) for each in result_sizes(op, 0, self._shape)]
+            shape = [self._known(size) for size in result_sizes(op, 0, self._shape)]
             self._values[op.results[0]] = relax.zeros(tuple(shape), dtype=str(op.results[0].type.element_type))
             return
         kernel = TensorKernel(op)
@@ -170,7 +170,7 @@ class _Outlining:
         function = self._kernels.made_of(kernel, given, infos)
         self._check(op)
         given = self._fitted(function, given, infos)
-        types = [encode(each, op.context) for each in infos]
+        types = [encode(info, op.context) for info in infos]
         called = relax.call_tir(symbol_name(function), given, out_ty=types if len(types) > 1 else types[0])
         made = list(called) if len(types) > 1 else [called]
         for old, new in zip(op.results, made, strict=True):
@@ -179,7 +179,7 @@ class _Outlining:
     def _check(self, op: Operation) -> None:
         """Emit the bounds checks of a slice that the program may compute."""
         if op.name in ("tensor.extract_slice", "tensor.insert_slice"):
-            parts = [[self._passed_size(each) for each in part] for part in slice_parts(op)]
+            parts = [[self._passed_size(size) for size in part] for part in slice_parts(op)]
             whole = self._shape(op.operands[0 if op.name == "tensor.extract_slice" else 1])
             check_slice(op.name, parts, whole)
 
@@ -188,17 +188,17 @@ class _Outlining:
             return size
         return self._numbers[size] if size in self._numbers else self._new(size)
 
-    def _fitted(self, function: Operation, given: Sequence[Value], infos: Sequence[TensorInfo]) -> list[Value]:
+    def _fitted(self, function: Operation, values: Sequence[Value], infos: Sequence[TensorInfo]) -> list[Value]:
         """Return the arguments with the sizes that the loops expect, and checks where they may have others."""
-        types = [*(decode(each.type) for each in given), *infos]
-        shapes = [each.shape or () if isinstance(each, TensorInfo) else () for each in types]
-        made = list(given)
+        types = [*(decode(value.type) for value in values), *infos]
+        shapes = [type_.shape or () if isinstance(type_, TensorInfo) else () for type_ in types]
+        made = list(values)
         needs = needs_of(function, shapes)
         for place, axis, last in needs.reaches:
             check_reach(axis, shapes[place][axis], last)
         for place, sizes in needs.shapes.items():
             if place < len(made):
-                info = TensorInfo(tuple(sizes), str(given[place].type.element_type))
+                info = TensorInfo(tuple(sizes), str(values[place].type.element_type))
                 made[place] = relax.match_cast(made[place], encode(info, function.context))
         return made
 
@@ -212,7 +212,7 @@ class _Outlining:
             scalar = decode(type_)
             assert isinstance(scalar, ScalarInfo)
             return TensorInfo((), "i64" if scalar.dtype == "index" else scalar.dtype)
-        sizes = [self._known(each) for each in result_sizes(op, index, self._shape)]
+        sizes = [self._known(size) for size in result_sizes(op, index, self._shape)]
         if None in sizes:
             raise located_error(
                 f"'{op.name}' op: a size of its result is neither in an argument's type nor computed before",
@@ -227,7 +227,7 @@ class _Outlining:
             return info.shape or () if isinstance(info, TensorInfo) else ()
         if isinstance(value.owner, ir.Block):
             return [None] * len(value.type.shape)
-        return [self._known(each) for each in result_sizes(value.owner, value.result_number, self._shape)]
+        return [self._known(size) for size in result_sizes(value.owner, value.result_number, self._shape)]
 
     def _known(self, size: Size) -> Size:
         """Return a size as a number or expression, or as a new symbol if the program computes it from data."""

@@ -44,15 +44,15 @@ class Partition(Pass):
     separate: bool = False
 
     def __post_init__(self) -> None:
-        given: object = self.codegens
-        if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        codegens: object = self.codegens
+        if isinstance(codegens, (str, bytes)) or not isinstance(codegens, Sequence):
             raise OptionError(f"pass '{self.name}': codegens= expects a list of names, got {self.codegens!r:.60}")
         if not self.codegens:
             raise OptionError(f"pass '{self.name}': codegens= names no codegen")
         find_planner(self.plan)
 
     def run(self, op: Operation) -> None:
-        names = tuple(parse_codegen(each).codegen.name for each in self.codegens)
+        names = tuple(parse_codegen(codegen).codegen.name for codegen in self.codegens)
         if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
             raise OptionError(f"pass '{self.name}': codegens= names '{twice}' twice")
         is_recorded = Journal.active() is not None
@@ -62,8 +62,8 @@ class Partition(Pass):
             MergeCompositeFunctions(entry_functions=self.entry_functions, separate=self.separate),
             OutlineExternal(codegen=names),
         )
-        for each in passes:
-            each.prepare(op.context)
-            each.run(op)
+        for pass_ in passes:
+            pass_.prepare(op.context)
+            pass_.run(op)
         if census is not None:
             census.tell()

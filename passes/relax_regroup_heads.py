@@ -59,18 +59,18 @@ def regroup(op: OpView, rewriter: Rewriter) -> Value | None:
     if op.out_dtype is not None or not _are_of_heads(left, right) or not is_float(dtype_of(op.x2)):
         return None
     assert left is not None and right is not None
-    found = _right_of(op.x2)
-    if found is None or not _fits(found, left) or not _is_worth_it(found, left[2], right[3]):
+    half = _right_of(op.x2)
+    if half is None or not _fits(half, left) or not _is_worth_it(half, left[2], right[3]):
         return None
     batch, heads, rows, depth = left
-    rest, query = shape_of(found.source), op.x1
+    rest, query = shape_of(half.source), op.x1
     assert rest is not None
-    if found.factor != 1.0:
-        query = relax.multiply(query, const(found.factor, dtype_of(query)))
-    if found.repeats > 1:
-        query = _reshape(query, batch, rest[1], dim_mul(rows, found.repeats), depth)
-    product = _product(query, found)
-    return as_result(op, _reshape(product, batch, heads, rows, right[3]) if found.repeats > 1 else product)
+    if half.factor != 1.0:
+        query = relax.multiply(query, const(half.factor, dtype_of(query)))
+    if half.repeats > 1:
+        query = _reshape(query, batch, rest[1], dim_mul(rows, half.repeats), depth)
+    product = _product(query, half)
+    return as_result(op, _reshape(product, batch, heads, rows, right[3]) if half.repeats > 1 else product)
 
 
 def _are_of_heads(left: Any, right: Any) -> bool:
@@ -154,25 +154,25 @@ def _drop_unit_axis(value: Value, shape: tuple[Dim, ...]) -> Value:
     return source if is_it else _reshape(value, *shape)
 
 
-def _fits(found: _Right, left: tuple[Dim, ...]) -> bool:
+def _fits(half: _Right, left: tuple[Dim, ...]) -> bool:
     """Check whether the heads of the source, repeated, are the heads of the product."""
-    shape = shape_of(found.source)
+    shape = shape_of(half.source)
     assert shape is not None
-    return equal(shape[0], left[0]) is True and equal(dim_mul(shape[1], found.repeats), left[1]) is True
+    return equal(shape[0], left[0]) is True and equal(dim_mul(shape[1], half.repeats), left[1]) is True
 
 
-def _is_worth_it(found: _Right, rows: Dim, columns: Dim) -> bool:
-    if found.repeats > 1 or (found.is_turned and found.is_kept):
+def _is_worth_it(half: _Right, rows: Dim, columns: Dim) -> bool:
+    if half.repeats > 1 or (half.is_turned and half.is_kept):
         return True
-    return found.factor != 1.0 and rows is not None and columns is not None and at_most(rows, columns)
+    return half.factor != 1.0 and rows is not None and columns is not None and at_most(rows, columns)
 
 
-def _product(query: Value, found: _Right) -> Value:
-    if not found.is_turned:
-        return relax.matmul(query, found.source)
-    if found.is_kept:
-        return relax.einsum([query, found.source], subscripts="abik,abjk->abij")
-    return relax.matmul(query, relax.permute_dims(found.source, axes=[0, 1, 3, 2]))
+def _product(query: Value, half: _Right) -> Value:
+    if not half.is_turned:
+        return relax.matmul(query, half.source)
+    if half.is_kept:
+        return relax.einsum([query, half.source], subscripts="abik,abjk->abij")
+    return relax.matmul(query, relax.permute_dims(half.source, axes=[0, 1, 3, 2]))
 
 
 def _reshape(value: Value, *shape: Dim) -> Value:

@@ -41,19 +41,19 @@ class ReorderMatmul(Pass):
 _MOST_ROUNDS = 64
 
 
-def _reorder(found: Match, first: int) -> Operation | None:
+def _reorder(match: Match, first: int) -> Operation | None:
     """Multiply factor `first` by the next one before the third factor, if that is certainly cheaper.
 
     The previous inner product stays if it has other users.
     """
-    factors = [found[name] for name in "abc"]
+    factors = [match[name] for name in "abc"]
     if not _are_associative(*factors):
         return None
     inner = relax.matmul(*factors[first : first + 2])
     factors[first : first + 2] = [inner]
-    if (made := make(found.root.opview, "relax.matmul", factors)) is None:
+    if (made := make(match.root.opview, "relax.matmul", factors)) is None:
         return None
-    before = _flops(found.operations if use_count(found["inner"]) == 1 else [found.root])
+    before = _flops(match.operations if use_count(match["inner"]) == 1 else [match.root])
     after = _flops([inner.owner.operation, made])
     return made if at_least(before, after) and equal(before, after) is not True else None
 
@@ -72,15 +72,15 @@ def _are_associative(*factors: Value) -> bool:
 
     matmul reads a vector next to a batch as a matrix.
     """
-    ranks = [len(shape_of(each) or ()) for each in factors]
+    ranks = [len(shape_of(factor) or ()) for factor in factors]
     return min(ranks) > 1 or ranks in ([1, 2, 2], [2, 2, 1])
 
 
 def _flops(products: Sequence[Operation]) -> Dim:
     total: Dim = 0
     try:
-        for each in products:
-            total = dim_add(total, work_of(each.opview).flops)
+        for product in products:
+            total = dim_add(total, work_of(product.opview).flops)
     except SymbolError:  # too large an expression
         return None
     return total

@@ -33,13 +33,13 @@ class ReorderPermuteAfterConcat(Pass):
         apply_greedy(op, PATTERNS, what=self.name)
 
 
-def permute_behind(found: Match) -> Operation | None:
+def permute_behind(match: Match) -> Operation | None:
     """Rewrite concat(permute(a), permute(b)) to permute(concat(a, b)), with the axis mapped through the permutation."""
-    order, *others = (permutation(each.owner) for each in found.all("permuted"))
+    order, *others = (permutation(each.owner) for each in match.all("permuted"))
     if order is None or any(each != order for each in others):
         return None
-    joined = relax.concat(found.all("x"), axis=order[normal_axis(found.op().axis, len(order))])
-    return make(found.op(), "relax.permute_dims", [joined], {"axes": ints(order)})
+    joined = relax.concat(match.all("x"), axis=order[normal_axis(match.op().axis, len(order))])
+    return make(match.op(), "relax.permute_dims", [joined], {"axes": ints(order)})
 
 
 def _permute_pattern() -> GraphPattern:

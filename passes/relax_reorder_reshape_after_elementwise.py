@@ -69,8 +69,8 @@ class _Sweep:
             source = viewed(operand) if isinstance(decode(operand.type), TensorInfo) else None
             if source is None or source not in self.following or not same_known_shape(operand, operation.results[0]):
                 continue
-            if (made := _apply_before_reshape(source, op)) is not None:
-                self.following.add(made)
+            if (value := _apply_before_reshape(source, op)) is not None:
+                self.following.add(value)
                 return
 
     def _follows_with(self, operand: Value, result: Value) -> bool:
@@ -85,8 +85,8 @@ def _apply_before_reshape(source: Value, op: OpView) -> Value | None:
         return None
     assert shape is not None
     with operation.location, ir.InsertionPoint(operation):
-        operands = [_operand_in_shape(each, source, shape, result) for each in operation.operands]
-        if any(each is None for each in operands):
+        operands = [_operand_in_shape(operand, source, shape, result) for operand in operation.operands]
+        if any(operand is None for operand in operands):
             return None
         type_ = encode(tensor_info(result).with_shape(shape), operation.context)
         attributes = {name: operation.attributes[name] for name in operation.attributes.keys()}  # noqa: SIM118

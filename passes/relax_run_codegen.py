@@ -55,19 +55,19 @@ class RunCodegen(Pass):
     elsewhere: bool = False
 
     def run(self, op: Operation) -> None:
-        made: list[Attribute] = []
+        attributes: list[Attribute] = []
         while True:
             more, split = self._round(op)
-            made += more
+            attributes += more
             if not split:
                 break
             for name in dict.fromkeys(text_in(module, CODEGEN) for module in split):
                 _part_again(op, name)
             for module in split:  # until here, so that the new parts have other names
                 module.erase()
-        if made:
+        if attributes:
             before = list(op.attributes[EXTERNAL_MODS]) if EXTERNAL_MODS in op.attributes else []
-            op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([*before, *made], op.context)
+            op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([*before, *attributes], op.context)
 
     def _round(self, op: Operation) -> tuple[list[Attribute], list[Operation]]:
         """Compile all modules, and erase them. Returns their code, and the modules of which a step was declined."""
@@ -75,7 +75,7 @@ class RunCodegen(Pass):
         for call in operations_in(op, is_external):
             if call.name == CALL:
                 calls.setdefault(ir.SymbolRefAttr(call.attributes["func"]).value[0], []).append(call)
-        made: list[Attribute] = []
+        attributes: list[Attribute] = []
         split: list[Operation] = []
         with Making() as making:
             modules = [(module, chosen, calls.get(symbol_name(module), [])) for module, chosen in self._modules(op)]
@@ -83,16 +83,16 @@ class RunCodegen(Pass):
             begun = [making.begin(module, chosen) if of_it else None for module, chosen, of_it in modules]
             for finish, (module, chosen, of_it) in zip(begun, modules, strict=True):
                 found = self._finished(finish, module, chosen, of_it) if finish is not None else []
-                made += [] if found is None else found
+                attributes += [] if found is None else found
                 if found is None:
                     split.append(module)
                 else:
                     module.erase()
-        return made, split
+        return attributes, split
 
     def _modules(self, op: Operation) -> list[tuple[Operation, ChosenCodegen]]:
         if chosen := {each.codegen.name: each for each in map(parse_codegen, self.codegen)}:
-            return [(module, each) for name, each in chosen.items() for module in external_modules(op, name)]
+            return [(module, value) for name, value in chosen.items() for module in external_modules(op, name)]
         return [(module, parse_codegen(text_in(module, CODEGEN))) for module in external_modules(op)]
 
     def _finished(
@@ -107,7 +107,9 @@ class RunCodegen(Pass):
             missing = self._missing(chosen, made)
         except Declined as refusal:
             _note(module, chosen, reason=str(refusal), verb=refusal.verb)
-            step = next((each for each in functions_in(module) if symbol_name(each) == refusal.function), None)
+            step = next(
+                (function for function in functions_in(module) if symbol_name(function) == refusal.function), None
+            )
             _note_operators(module, chosen, refusal, functions_in(module) if step is None else [step])
             what, place = _message(module, chosen, refusal.verb, refusal), _place_of(module)
             if self.declined == "error":
@@ -121,10 +123,10 @@ class RunCodegen(Pass):
         if missing:
             warn(_message(module, chosen, "cannot run here", missing), _place_of(module))
         _note(module, chosen, made, missing=missing)
-        found = code_attribute(module, chosen.codegen, made)
+        attribute = code_attribute(module, chosen.codegen, made)
         for call in calls:
             _call_packed(call, made)
-        return [found]
+        return [attribute]
 
     def _missing(self, chosen: ChosenCodegen, made: Made) -> str:
         """Return what this machine lacks to run the code. Raises Declined if that is an error."""
@@ -166,7 +168,7 @@ def _note_operators(
 
 def _message(module: Operation, chosen: ChosenCodegen, verb: str, why: object) -> str:
     # The error's location shows this place already.
-    nodes = [each for each in nodes_of(module) if each != place_text(*locate(_place_of(module))[:3])]
+    nodes = [node for node in nodes_of(module) if node != place_text(*locate(_place_of(module))[:3])]
     shown = f" ({', '.join(nodes[:_MOST_NODES])}{', ...' if len(nodes) > _MOST_NODES else ''})" if nodes else ""
     return f"codegen '{chosen.codegen.name}' {verb} @{symbol_name(module)}{shown}: {why}"
 
@@ -202,7 +204,7 @@ def _take_back(module: Operation, calls: Sequence[Operation]) -> None:
     for function in Codegen.functions(module).values():
         inline_calls_in(function)
     for call in calls:
-        caller = [each for each in ancestors(call) if each.name == "func.func"][-1]
+        caller = [ancestor for ancestor in ancestors(call) if ancestor.name == "func.func"][-1]
         inline_call(call, functions[ir.SymbolRefAttr(call.attributes["func"]).value[1]], symbols_in(caller))
 
 
@@ -218,27 +220,27 @@ def _take_back_step(module: Operation, step: Operation, calls: Sequence[Operatio
         inline_calls_in(function)
     _take(module, module.parent.operation, lambda each: COMPOSITE in each.attributes)
     for call in calls:
-        caller = [each for each in ancestors(call) if each.name == "func.func"][-1]
+        caller = [ancestor for ancestor in ancestors(call) if ancestor.name == "func.func"][-1]
         inline_call(call, functions[ir.SymbolRefAttr(call.attributes["func"]).value[1]], symbols_in(caller))
 
 
 def _part_again(op: Operation, codegen: str) -> None:
     """Make external modules of the composite functions that a codegen has not declined."""
-    beside = {each.name for each in find_codegen(codegen).composites() if each.beside}
+    beside = {composite.name for composite in find_codegen(codegen).composites() if composite.beside}
     for function in functions_in(op):
         if text_in(function, COMPOSITE) in beside:
             function.attributes[NEVER_ALONE] = ir.UnitAttr.get(op.context)
     census = Census(op, (codegen,), (), plan="", explain=False) if Journal.active() is not None else None
-    for each in (MergeCompositeFunctions(), OutlineExternal(codegen=(codegen,))):
-        each.prepare(op.context)
-        each.run(op)
+    for functions in (MergeCompositeFunctions(), OutlineExternal(codegen=(codegen,))):
+        functions.prepare(op.context)
+        functions.run(op)
     if census is not None:
         census.tell()
 
 
 def _take(module: Operation, around: Operation, is_taken: Callable[[Operation], bool]) -> None:
     """Move functions of a module to the module around it, under names that are free there."""
-    names = {symbol_name(each) for each in operations_of(body_of(around))}
+    names = {symbol_name(operation) for operation in operations_of(body_of(around))}
     for function in functions_in(module):
         if is_taken(function):
             name = fresh_name(symbol_name(function), names)

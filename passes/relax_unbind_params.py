@@ -67,7 +67,7 @@ class UnbindParams(Pass):
             if calls:
                 inline_calls_in(copy)
             weights = self.chosen(copy, what)
-            arrays = {each.name: each.array() for each in weights}
+            arrays = {weight.name: weight.array() for weight in weights}
             replace_by_parameters(copy, weights)
             if self.params:
                 write_npz(self.params, arrays)
@@ -75,20 +75,22 @@ class UnbindParams(Pass):
 
     def chosen(self, function: Operation, what: str) -> list[Weight]:
         """Return the constants to convert, in program order."""
-        found = _weights_of(function)
+        weights = _weights_of(function)
         if not self.weights:
-            types = {type_: bool(type_.rank) and math.prod(type_.shape) > 1 for type_ in {each.type for each in found}}
-            if not (chosen := [each for each in found if types[each.type]]):
+            types = {
+                type_: bool(type_.rank) and math.prod(type_.shape) > 1 for type_ in {weight.type for weight in weights}
+            }
+            if not (chosen := [each for each in weights if types[each.type]]):
                 kinds = ", ".join(_READABLE)
                 problem = f"{what}: @{self.function} has no constants of {kinds} that could be weights"
                 raise OptionError(problem + _integers_instead(function))
             return chosen
-        names = [each.name for each in found]
+        names = [weight.name for weight in weights]
         for pattern in self.weights:
             if not any(fnmatchcase(name, pattern) for name in names):
                 known = f"{', '.join(names) or 'none'}{suggest(pattern, names)}"
                 raise OptionError(f"{what}: no constant of @{self.function} is called '{pattern}'; it has: {known}")
-        return [each for each in found if any(fnmatchcase(each.name, pattern) for pattern in self.weights)]
+        return [weight for weight in weights if any(fnmatchcase(weight.name, pattern) for pattern in self.weights)]
 
 
 class Weight(NamedTuple):
@@ -122,15 +124,15 @@ def _numbered(module: Operation) -> Iterator[None]:
 def _constants_in(root: Operation) -> list[Operation]:
     """Return the constants that may be weights."""
     readable: dict[Type, bool] = {}
-    found = []
-    for each in operations_in(root, lambda inside: inside.name == "builtin.module"):
-        if each.name != "arith.constant" or not use_count(each.result):
+    constants = []
+    for operation in operations_in(root, lambda inside: inside.name == "builtin.module"):
+        if operation.name != "arith.constant" or not use_count(operation.result):
             continue
-        if (type_ := each.result.type) not in readable:
+        if (type_ := operation.result.type) not in readable:
             readable[type_] = isinstance(type_, ir.RankedTensorType) and str(type_.element_type) in _READABLE
         if readable[type_]:
-            found.append(each)
-    return found
+            constants.append(operation)
+    return constants
 
 
 def _weights_of(function: Operation) -> list[Weight]:
@@ -140,18 +142,18 @@ def _weights_of(function: Operation) -> list[Weight]:
         attributes = constant.attributes
         apart.setdefault(attributes.get(WEIGHT_NUMBER, constant), []).append(constant)
     names = FreshNames(argument_names(function))
-    found = []
+    weights = []
     for constants in apart.values():
         name = names.of(location_name(constants[0].location) or "const")
-        found.append(Weight(name, constants[0].result.type, constants))
-    return found
+        weights.append(Weight(name, constants[0].result.type, constants))
+    return weights
 
 
 def _integers_instead(function: Operation) -> str:
     """Return a help for models with weights that are integers."""
-    for each in operations_named(function, "relax.dequantize"):
-        if is_constant(each.operands[0]):
-            node = location_name(each.location) or each.name
+    for operation in operations_named(function, "relax.dequantize"):
+        if is_constant(operation.operands[0]):
+            node = location_name(operation.location) or operation.name
             return f"; '{node}' reads integers: `rx.quantize(...).trainable()` returns a model to train"
     return ""
 

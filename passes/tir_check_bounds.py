@@ -62,7 +62,7 @@ class CheckBounds(Pass):
 
 
 def _check(function: Operation) -> None:
-    if any(each.name.startswith("affine.") for each in operations_in(function)):
+    if any(operation.name.startswith("affine.") for operation in operations_in(function)):
         run_upstream(function, ["lower-affine"], verify=False)
     inside = operations_named(function, *_ACCESSES)
     for op in inside:
@@ -73,7 +73,7 @@ def _check(function: Operation) -> None:
         return
     run_upstream(function, ["int-range-optimizations"], verify=False)
     for check in operations_named(function, ASSERT):
-        if (found := constant_of(check.operands[0])) is not None and bool(found):
+        if (constant := constant_of(check.operands[0])) is not None and bool(constant):
             check.erase()
 
 
@@ -243,9 +243,9 @@ def _axes_of_lanes(op: Operation) -> Mapping[int, int]:
     """Map the dimensions of memory to dimensions of the vector. Broadcast dimensions of the vector have none."""
     results = list(op.attributes["permutation_map"].value.results)
     return {
-        each.position: lane
-        for lane, each in enumerate(results)
-        if isinstance(each, ir.AffineDimExpr)
+        result.position: lane
+        for lane, result in enumerate(results)
+        if isinstance(result, ir.AffineDimExpr)
     }  # fmt: skip
 
 
@@ -267,7 +267,7 @@ def _placed(op: Operation, rank: int) -> tuple[list[Size], list[Size], list[Size
     lists = []
     for name in ("static_offsets", "static_sizes", "static_strides"):
         numbers = list(op.attributes[name])
-        lists.append([as_index(next(dynamic)) if each == DYNAMIC else each for each in numbers])
+        lists.append([as_index(next(dynamic)) if number == DYNAMIC else number for number in numbers])
     offsets, sizes, strides = lists
     assert len(offsets) in (1, rank), op.name
     return offsets, sizes, strides

@@ -65,15 +65,15 @@ class CheckNumerics(Pass):
     contraction: bool = True
 
     def run(self, op: Operation) -> None:
-        if found := list(violations(op, orders=self.orders, contraction=self.contraction)):
-            raise RefusalError(found[0].message, location=found[0].place, diagnostics=found)
+        if diagnostics := list(violations(op, orders=self.orders, contraction=self.contraction)):
+            raise RefusalError(diagnostics[0].message, location=diagnostics[0].place, diagnostics=diagnostics)
 
 
 def violations(op: Operation, *, orders: bool, contraction: bool) -> Iterator[Diagnostic]:
     """Yield an error for each operation with results that depend on the machine."""
-    for each in operations_in(op):
-        for problem in _problems(each, contraction):
-            yield error_at(each.location, f"{each.name}: {problem}")
+    for operation in operations_in(op):
+        for problem in _problems(operation, contraction):
+            yield error_at(operation.location, f"{operation.name}: {problem}")
     if orders:
         yield from _unordered(op)
 
@@ -101,7 +101,7 @@ def _flags(op: Operation) -> Iterator[str]:
     for name in _FLAG_ATTRIBUTES:
         if name in op.attributes:
             words = re.findall(r"\w+", str(op.attributes[name]).partition("<")[2])
-            yield from (each for each in words if each in _FLAGS)
+            yield from (word for word in words if word in _FLAGS)
 
 
 def _is_free_reduction(op: Operation) -> bool:
@@ -110,7 +110,7 @@ def _is_free_reduction(op: Operation) -> bool:
     if op.name not in _VECTOR_REDUCTIONS or not _has_floats(op.results[0].type):
         return False
     kind = str(op.attributes["kind"]) if "kind" in op.attributes else "add"
-    return any(f"<{each}>" in kind or kind == each for each in _ORDERED_KINDS)
+    return any(f"<{ordered_kind}>" in kind or kind == ordered_kind for ordered_kind in _ORDERED_KINDS)
 
 
 def _has_floats(type_: object) -> bool:
@@ -120,12 +120,12 @@ def _has_floats(type_: object) -> bool:
 def _is_float_atomic(op: Operation) -> bool:
     """Check for an atomic sum or product of floats. Maxima do not depend on the order."""
     if op.name == "memref.generic_atomic_rmw":
-        return any(each.name in ("arith.addf", "arith.mulf", "arith.subf") for each in operations_in(op))
+        return any(operation.name in ("arith.addf", "arith.mulf", "arith.subf") for operation in operations_in(op))
     kind = str(op.attributes["kind" if "kind" in op.attributes else "bin_op"])
     is_number = re.fullmatch(r"\d+ : \w+", kind) is not None
     added = ("0", "7") if op.name == "memref.atomic_rmw" else ("11", "12")
     return _has_floats(op.results[0].type) and (
-        kind.partition(" ")[0] in added if is_number else any(each in kind for each in ("addf", "fadd", "mulf", "fsub"))
+        kind.partition(" ")[0] in added if is_number else any(name in kind for name in ("addf", "fadd", "mulf", "fsub"))
     )
 
 

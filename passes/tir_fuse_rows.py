@@ -35,18 +35,21 @@ class TirFuseRows(MachinePass):
                 continue
             with function.context:
                 _join_chains(body_of(function))
-            found = [rows for rows in rows_in(body_of(function)) if is_worth_it(rows, self.machine)]
-            for rows in found:
+            row_groups = [rows for rows in rows_in(body_of(function)) if is_worth_it(rows, self.machine)]
+            for rows in row_groups:
                 with function.context:
                     write(rows, self.machine)
 
 
 def _join_chains(block: Block) -> None:
     """Join elementwise operations that follow each other, in functions of te and of users that have several."""
-    operations = [each for each in operations_of(block) if each.name == GENERIC]
-    if sum(not GenericOp(each).reductions and len(GenericOp(each).inputs) > 0 for each in operations) < 2:
+    operations = [operation for operation in operations_of(block) if operation.name == GENERIC]
+    if (
+        sum(not GenericOp(operation).reductions and len(GenericOp(operation).inputs) > 0 for operation in operations)
+        < 2
+    ):
         return
-    if any(GenericOp(each).reductions for each in operations):
+    if any(GenericOp(operation).reductions for operation in operations):
         from .rows.epilogue_chains import join_chains  # rarely needed
 
         join_chains(block)

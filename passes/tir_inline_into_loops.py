@@ -56,7 +56,7 @@ class InlineIntoLoops(Pass):
     shared_operations: int = 40
 
     def run(self, op: Operation) -> None:
-        functions = {symbol_name(each): each for each in prim_funcs_in(op)}
+        functions = {symbol_name(func): func for func in prim_funcs_in(op)}
         calls = [call for call in operations_named(op, "func.call") if callee_of(call) in functions]
         inside = [call for call in calls if _is_in_loop(call)]
         counts = Counter(map(callee_of, calls))
@@ -82,8 +82,8 @@ class InlineIntoLoops(Pass):
 
 def _is_in_loop(call: Operation) -> bool:
     around = list(ancestors(call))
-    is_of_graph = any(GRAPH_INPUTS in each.attributes for each in around if each.name == "func.func")
-    return is_of_graph and any(each.name in _LOOPS for each in around)
+    is_of_graph = any(GRAPH_INPUTS in operation.attributes for operation in around if operation.name == "func.func")
+    return is_of_graph and any(operation.name in _LOOPS for operation in around)
 
 
 def _can_move(op: Operation) -> bool:

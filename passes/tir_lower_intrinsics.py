@@ -52,7 +52,7 @@ class LowerIntrinsics(Pass):
         for function in filter(self._is_elsewhere, functions_in(op)):
             elsewhere.setdefault(text_in(function, TIR_TARGET), []).append(function)
         own = set(registered_dialects()) - {"relax", "tir"}
-        names = sorted({each.name for each in operations_in(op)}) if own else []
+        names = sorted({operation.name for operation in operations_in(op)}) if own else []
         needed = [name for name in names if name.partition(".")[0] in own]
         here = self._conversion(self._target_name, needed)
         if elsewhere:

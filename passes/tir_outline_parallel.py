@@ -56,8 +56,12 @@ class OutlineParallel(Pass):
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
                 share_calls(function)
-                loops = [each for each in operations_named(function, "scf.for") if PARALLEL in each.attributes]
-                shared = [each for each in loops if not any(around in loops for around in ancestors(each))]
+                loops = [
+                    operation for operation in operations_named(function, "scf.for") if PARALLEL in operation.attributes
+                ]
+                shared = [
+                    operation for operation in loops if not any(around in loops for around in ancestors(operation))
+                ]
                 for loop in shared:
                     if (outlined := _Outlined.of(loop)) is not None:
                         name = fresh_name(f"{symbol_name(function)}.parallel", taken)
@@ -119,7 +123,9 @@ class _Outlined:
             for op in operations_in(loop):
                 use_instead(op, made)
             _allocate_once(loop, end)
-            for op in [each for each in operations_named(loop, "memref.alloca") if not len(each.operands)]:
+            for op in [
+                operation for operation in operations_named(loop, "memref.alloca") if not len(operation.operands)
+            ]:
                 op.move_before(loop)
 
 
@@ -158,7 +164,7 @@ def _private_function(name: str, inputs: list[Type]) -> ir.Block:
 
 def _allocate_once(loop: Operation, end: Operation) -> None:
     """Allocate memory of static size once for all steps of a call, instead of once per step."""
-    for op in [each for each in operations_named(loop, "memref.alloc") if not len(each.operands)]:
+    for op in [operation for operation in operations_named(loop, "memref.alloc") if not len(operation.operands)]:
         frees = [user for user in users_of(op.result) if user.name == "memref.dealloc"]
         if len(frees) == 1 and frees[0].block == op.block:
             op.move_before(loop)

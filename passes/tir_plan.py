@@ -116,9 +116,9 @@ def _find(module: Operation, function: Operation) -> Operation:
     names = list(ir.SymbolRefAttr(symbol).value) if isinstance(symbol, ir.SymbolRefAttr) else [symbol.value]
     scope = module
     for name in names:
-        if not (found := [op for op in operations_of(body_of(scope)) if symbol_name(op) == name]):
+        if not (ops := [op for op in operations_of(body_of(scope)) if symbol_name(op) == name]):
             raise located_error(f"schedule {symbol} is not in the module", function.location)
-        scope = found[0]
+        scope = ops[0]
     if scope.name != _SEQUENCE:
         raise located_error(f"schedule {symbol} is a '{scope.name}', expected a '{_SEQUENCE}'", function.location)
     return scope

@@ -37,11 +37,11 @@ class TirSimplifyIndices(Pass):
                 continue
             # Erasing one candidate erases no other candidate: only fills and elementwise operations go with it.
             operations = structured_ops(function)
-            for each in operations:
-                _hoist_constant(each)
+            for operation in operations:
+                _hoist_constant(operation)
             candidates = [each for each in operations if _has_candidate_form(each)]
             with function.context:
-                changed = [_simplify(each) for each in candidates]
+                changed = [_simplify(candidate) for candidate in candidates]
             if any(changed):
                 from .schedule.other_loops import note_other_loops  # few PrimFuncs need it
 

@@ -50,7 +50,9 @@ class TirSplitReductions(MachinePass):
             if SCHEDULE in function.attributes:
                 continue
             block = body_of(function)
-            for operation in [each for each in structured_ops(function) if each.block == block]:
+            for operation in [
+                structured_op for structured_op in structured_ops(function) if structured_op.block == block
+            ]:
                 if (reduction := _reduction(operation)) is None:
                     continue
                 if self._is_split(reduction):
@@ -110,15 +112,15 @@ def _split(op: StructuredOp) -> None:
     length = -(-size // FEWEST_GRAINS)
     count = -(-size // length)
     with ir.InsertionPoint(op.operation):
-        starting = [each.neutral() for each in combiners(op)]
-        empty = [linalg.empty([count, *linalg.sizes(each)], each.type.element_type) for each in op.outputs]
+        starting = [combiner.neutral() for combiner in combiners(op)]
+        empty = [linalg.empty([count, *linalg.sizes(output)], output.type.element_type) for output in op.outputs]
 
         def part(position: Number, *written: Value) -> list[Value]:
             start = position * length
             taken: Size = length if size % length == 0 else minimum(length, size - start)
             inputs = [_cut(op, operand, dim, start, taken) for operand in range(op.input_count)]
-            places = [_place(each, position) for each in written]
-            slices = [tensors.slice_of(each, *place) for each, place in zip(written, places, strict=True)]
+            places = [_place(value, position) for value in written]
+            slices = [tensors.slice_of(value, *place) for value, place in zip(written, places, strict=True)]
             first = [linalg.fill(*pair) for pair in zip(starting, slices, strict=True)]
             results = _clone_for_part(op, inputs, first)
             linalg.move_indices(results[0].owner.operation, {dim: start})
@@ -154,8 +156,8 @@ def _clone_for_part(op: StructuredOp, inputs: Sequence[Value], outputs: Sequence
         result.set_type(output.type)
     maps = GenericOp(copy).maps
     zero = ir.AffineConstantExpr.get(0)
-    new = [ir.AffineMap.get(each.n_dims, 0, [zero, *each.results]) for each in maps[op.output_start :]]
-    attributes = [ir.AffineMapAttr.get(each) for each in (*maps[: op.output_start], *new)]
+    new = [ir.AffineMap.get(map_.n_dims, 0, [zero, *map_.results]) for map_ in maps[op.output_start :]]
+    attributes = [ir.AffineMapAttr.get(map_) for map_ in (*maps[: op.output_start], *new)]
     copy.attributes["indexing_maps"] = ir.ArrayAttr.get(attributes)
     return list(copy.results)
 

@@ -319,8 +319,8 @@ def _compute(use: _SmallUse) -> None:
 
 
 def _compute_wide(op: Operation, operands: list[Value], types: list[Type]) -> list[Value]:
-    made = made_again(op, operands, list(map(_computing, types)))
-    return [_rounded(Number(result), type_).value for result, type_ in zip(made.results, types, strict=True)]
+    operation = made_again(op, operands, list(map(_computing, types)))
+    return [_rounded(Number(result), type_).value for result, type_ in zip(operation.results, types, strict=True)]
 
 
 def _computing(type_: Type) -> Type:

@@ -35,7 +35,7 @@ class UseSchedules(Pass):
         from .loops.schedule_files import at_file, read_file  # rarely needed
         from .loops.trace import read_requests
 
-        functions = {symbol_name(each): each for each in prim_funcs_in(op)}
+        functions = {symbol_name(func): func for func in prim_funcs_in(op)}
         for kernel, schedule in read_file(self.content or _content(self.file), self.file).items():
             if kernel not in functions:
                 known = ", ".join(functions)
@@ -47,7 +47,7 @@ class UseSchedules(Pass):
             set_schedule_lines(function, schedule.lines)
             set_schedule_lines(function, schedule.places, SCHEDULE_PLACES)
             try:
-                if all(each.primitive.startswith("get_") for each in read_requests(schedule.lines)):
+                if all(request.primitive.startswith("get_") for request in read_requests(schedule.lines)):
                     _only_look(function)
             except RelaxError as error:
                 raise at_file(error, kernel, schedule.places) from None

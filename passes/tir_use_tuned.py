@@ -41,11 +41,11 @@ class UseTuned(MachinePass):
 
     def run(self, op: Operation) -> None:
         own = find_backend(self.chosen.name).tuned_folder
-        folders = [each for each in (self.folder, own if os.path.isdir(own) else "") if each]
+        folders = [name for name in (self.folder, own if os.path.isdir(own) else "") if name]
         # Only kernels with the types of a tuned one are printed for their whole key.
         types = {key[:TYPE_DIGITS] for folder in folders for key in tuned_names(folder)}
-        functions = [each for each in prim_funcs_in(op) if SCHEDULE not in each.attributes] if types else []
-        if found := [each for each in functions if type_key(each) in types]:
+        functions = [func for func in prim_funcs_in(op) if SCHEDULE not in func.attributes] if types else []
+        if found := [function for function in functions if type_key(function) in types]:
             self._use(found, folders)
 
     def _use(self, functions: Sequence[Operation], folders: Sequence[str]) -> None:

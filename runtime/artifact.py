@@ -137,7 +137,7 @@ class Artifact:
 
     def __repr__(self) -> str:
         """Return a summary without the bytes."""
-        names = ", ".join(each.name for each in self.signatures)
+        names = ", ".join(signature.name for signature in self.signatures)
         return f"<artifact for {self.triple or 'any machine'}: {names or 'no functions'}>"
 
     def __post_init__(self) -> None:
@@ -171,8 +171,8 @@ def artifact_pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
     """Yield the bytes that `write_artifact` writes, piece by piece."""
     places, offset = [], 0
     blobs = [_bytes_of(constant.data) for constant in artifact.constants]
-    blobs += [_bytes_of(each.data) for each in artifact.externals if each.data is not None]
-    blobs += [_bytes_of(each.data) for each in artifact.devices]
+    blobs += [_bytes_of(external.data) for external in artifact.externals if external.data is not None]
+    blobs += [_bytes_of(device.data) for device in artifact.devices]
     blobs += [] if artifact.definitions is None else [_bytes_of(artifact.definitions)]
     for data in blobs:
         places.append(Place(offset, data.nbytes, zlib.crc32(_padding(data.nbytes), zlib.crc32(data))))
@@ -249,9 +249,11 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     objects = tuple(_objects(parsed.object_sizes, data[code_start:constants_start]))
     objects, pool = (objects[:-1], objects[-1]) if parsed.has_pool else (objects, None)
     blobs = iter(list(_blobs(parsed.places, data[constants_start:], verify_constants)))
-    constants = tuple([replace(each, data=next(blobs)) for each in parsed.constants])
-    externals = tuple([each if each.data is None else replace(each, data=next(blobs)) for each in parsed.externals])
-    devices = tuple([replace(each, data=next(blobs)) for each in parsed.devices])
+    constants = tuple([replace(constant, data=next(blobs)) for constant in parsed.constants])
+    externals = tuple(
+        [external if external.data is None else replace(external, data=next(blobs)) for external in parsed.externals]
+    )
+    devices = tuple([replace(device, data=next(blobs)) for device in parsed.devices])
     return Artifact(
         objects=objects, constants=constants, externals=externals, pool=pool, devices=devices,
         definitions=next(blobs, None), **parsed.fields,
@@ -312,11 +314,13 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
     """Return everything except code and data as JSON, which is the same for equal programs."""
     left = iter(places)
     constants = [
-        {"name": each.name, "dtype": each.dtype, "shape": list(each.shape), **vars(next(left))}
-        for each in artifact.constants
+        {"name": constant.name, "dtype": constant.dtype, "shape": list(constant.shape), **vars(next(left))}
+        for constant in artifact.constants
     ]
-    externals = [_external_fields(each, None if each.data is None else next(left)) for each in artifact.externals]
-    devices = [_device_fields(each, next(left)) for each in artifact.devices]
+    externals = [
+        _external_fields(external, None if external.data is None else next(left)) for external in artifact.externals
+    ]
+    devices = [_device_fields(device, next(left)) for device in artifact.devices]
     content = {
         "format": FORMAT_VERSION,
         "relax_mlir": artifact.version,

@@ -94,12 +94,12 @@ class Cache:
 
     def fill(self, arrays: Sequence[ArrayOrTensor], room: int) -> None:
         """Copy arrays into the cache as its rows, with room for more."""
-        lengths = {each.shape[buffer.axis] for each, buffer in zip(arrays, self._signature.grown, strict=True)}
+        lengths = {array.shape[buffer.axis] for array, buffer in zip(arrays, self._signature.grown, strict=True)}
         if len(lengths) != 1:
             raise ValueError(f"{self._signature.name}: {', '.join(self.names)} have to have one length, got {lengths}")
         (self._length,) = lengths
         self._room = self._length + room
-        self._arrays = [self._copied(each, place, self._room) for place, each in enumerate(arrays)]
+        self._arrays = [self._copied(array, place, self._room) for place, array in enumerate(arrays)]
         self._passed = list(map(self._rows.passed, self._arrays))
 
     def added(self, rows: int) -> None:
@@ -154,7 +154,7 @@ class GrowingFunction(Function):
         self._others = [place for place in range(len(signature.inputs)) if place not in places]
         #: Signature without the arguments in the cache.
         self._other_signature = signature._replace(inputs=tuple(signature.inputs[place] for place in self._others))
-        self._names = [each.name for each in self._other_signature.inputs]
+        self._names = [input_.name for input_ in self._other_signature.inputs]
         #: Function of these arguments, which caches conversions by argument types.
         self._known = Function(packed, self._other_signature)
 
@@ -179,13 +179,13 @@ class GrowingFunction(Function):
         self, arguments: tuple[object, ...], named: Mapping[str, object]
     ) -> tuple[Cache | None, tuple[object, ...]]:
         """Return the cache and the other arguments, or None and all arguments."""
-        if not (caches := [each for each in (*arguments, *named.values()) if isinstance(each, Cache)]):
+        if not (caches := [argument for argument in (*arguments, *named.values()) if isinstance(argument, Cache)]):
             return None, self._in_order(arguments, named) if named else arguments
         if len(caches) > 1 or caches[0]._signature is not self._below:
             reason = "one cache stands for all that grows" if len(caches) > 1 else "the cache is another function's"
             raise TypeError(f"{self.__name__}: {reason}: {self.__name__}.cache() makes one")
-        others = tuple([each for each in arguments if each is not caches[0]])
-        by_name = {name: each for name, each in named.items() if each is not caches[0]}
+        others = tuple([argument for argument in arguments if argument is not caches[0]])
+        by_name = {name: value for name, value in named.items() if value is not caches[0]}
         if by_name or len(others) != len(self._names):
             others = self._all_others(others, by_name)
         return caches[0], others
@@ -238,7 +238,7 @@ class GrowingFunction(Function):
         import numpy
 
         if len(arguments) != len(self._described.inputs):
-            names = ", ".join(each.name for each in self._described.inputs)
+            names = ", ".join(input_.name for input_ in self._described.inputs)
             raise TypeError(
                 f"{self.__name__}: expected {len(self._described.inputs)} arguments ({names}), or a cache for those "
                 f"that grow, got {len(arguments)}"

@@ -54,9 +54,9 @@ class StructuredFunction(Function):
         self.own_inputs = sum(map(_count, own))
         self.own_results = _count(self._result)
         self._give = _giving(self._result, count())
-        states = {each.name: _TENSOR for each in signature.inputs[self.own_inputs :]}
+        states = {input_.name: _TENSOR for input_ in signature.inputs[self.own_inputs :]}
         #: Keyword arguments if all arguments are tensors and fixed values, else None.
-        is_simple = all(each == _TENSOR for each in self._args) and all(map(_is_simple, self._kwargs.values()))
+        is_simple = all(arg == _TENSOR for arg in self._args) and all(map(_is_simple, self._kwargs.values()))
         self._by_name = {**self._kwargs, **states} if is_simple else None
 
     def __call__(self, *arguments: object, **named: object) -> Any:
@@ -91,7 +91,7 @@ class StructuredFunction(Function):
         from .ffi import tvm_ffi
 
         is_flat = not named and len(arguments) == len(self._described.inputs)
-        if is_flat and all(isinstance(each, tvm_ffi.Tensor) for each in arguments):
+        if is_flat and all(isinstance(argument, tvm_ffi.Tensor) for argument in arguments):
             return self.flat.prepared(*arguments)
         return self.flat.prepared(*self._in_pairs(self._flattened(arguments, named)))
 
@@ -112,13 +112,13 @@ class StructuredFunction(Function):
             _flatten(tree, value, f"{self.__name__}: argument '{name}'", found)
         for name, tree in self._kwargs.items():
             _flatten(tree, self._named(rest, name, tree), f"{self.__name__}: argument '{name}'", found)
-        for each in self._described.inputs[len(found) :]:
+        for input_ in self._described.inputs[len(found) :]:
             if states:
                 found.append(states.pop(0))
-            elif each.name in rest:
-                found.append(rest.pop(each.name))
+            elif input_.name in rest:
+                found.append(rest.pop(input_.name))
             else:
-                raise TypeError(f"{self.__name__}: missing argument {each.name}, which a call changes")
+                raise TypeError(f"{self.__name__}: missing argument {input_.name}, which a call changes")
         if states or rest:
             most = len(self._args) + len(self._described.inputs) - self.own_inputs
             what = f"no argument '{next(iter(rest))}'" if rest else f"takes {most} arguments, got {len(arguments)}"
@@ -144,7 +144,7 @@ class StructuredFunction(Function):
         raise TypeError(f"{self.__name__}: missing argument {name}")
 
     def _all_names(self) -> list[str]:
-        states = [each.name for each in self._described.inputs[self.own_inputs :]]
+        states = [input_.name for input_ in self._described.inputs[self.own_inputs :]]
         return [*self._names[: len(self._args)], *self._kwargs, *states]
 
 
@@ -198,8 +198,8 @@ def _flatten(tree: Any, value: Any, where: str, found: list[object]) -> None:
         if value != held:
             raise TypeError(f"{where} is {held!r} in this program, which is compiled for that alone, got {value!r}")
     elif kind == "dict":
-        for (key, inner), each in zip(held, _of_keys([key for key, _ in held], value, where), strict=True):
-            _flatten(inner, each, f"{where}[{key!r}]", found)
+        for (key, inner), of_path in zip(held, _of_keys([key for key, _ in held], value, where), strict=True):
+            _flatten(inner, of_path, f"{where}[{key!r}]", found)
     else:
         if not isinstance(value, (tuple, list)) or len(value) != len(held):
             got = f"{len(value)}" if isinstance(value, (tuple, list)) else type(value).__name__

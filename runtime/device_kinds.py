@@ -53,13 +53,13 @@ def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
     kind = codes[0].kind if codes else "cpu"
     if device is None:
         return f"{kind}:0" if codes else kind
-    found = re.fullmatch(r"([a-z]+)(?::(\d{1,4}))?", device) if isinstance(device, str) else None
-    if found is None or not _is_known(found[1]):
+    match = re.fullmatch(r"([a-z]+)(?::(\d{1,4}))?", device) if isinstance(device, str) else None
+    if match is None or not _is_known(match[1]):
         expected = "expected 'cuda' or 'cuda:0', 'cuda:1', ... by the device's number"
         raise OptionError(f"device={device!r}: {expected}; kinds of devices are {', '.join(_known_kinds())}")
-    if found[1] != kind:
+    if match[1] != kind:
         raise OptionError(f"device={device!r}: the program is compiled for {kind}, and has no code for another device")
-    return f"{kind}:{int(found[2] or 0)}" if codes else kind
+    return f"{kind}:{int(match[2] or 0)}" if codes else kind
 
 
 def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:

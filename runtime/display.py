@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def text(artifact: Artifact) -> str:
     """Return a line on the program, and a line per function."""
     lines = [f"Executable: {', '.join(_facts(artifact))}"]
-    lines += [f"  {signature_text(each)}{_kernels_text(each)}" for each in artifact.signatures]
+    lines += [f"  {signature_text(signature)}{_kernels_text(signature)}" for signature in artifact.signatures]
     return "\n".join(lines)
 
 
@@ -28,9 +28,9 @@ def html(artifact: Artifact) -> str:
     from html import escape
 
     rows = [
-        f"<tr><td style='text-align:left'><code>{escape(signature_text(each))}</code></td>"
-        f"<td>{'' if each.sites is None else len(each.sites)}</td></tr>"
-        for each in artifact.signatures
+        f"<tr><td style='text-align:left'><code>{escape(signature_text(signature))}</code></td>"
+        f"<td>{'' if signature.sites is None else len(signature.sites)}</td></tr>"
+        for signature in artifact.signatures
     ]
     head = "<tr><th style='text-align:left'>function</th><th>kernels</th></tr>"
     return f"<div><b>Executable</b>: {escape(', '.join(_facts(artifact)))}<table>{head}{''.join(rows)}</table></div>"
@@ -38,8 +38,8 @@ def html(artifact: Artifact) -> str:
 
 def _facts(artifact: Artifact) -> list[str]:
     code = sum(each.nbytes for each in artifact.objects)
-    constants = sum(each.data.nbytes for each in artifact.constants)
-    parts = Counter(each.codegen for each in artifact.externals)
+    constants = sum(constant.data.nbytes for constant in artifact.constants)
+    parts = Counter(external.codegen for external in artifact.externals)
     return [
         f"for {artifact.triple or 'any machine'}",
         counted(len(artifact.signatures), "function"),
@@ -65,7 +65,7 @@ def _kernels_text(signature: Signature) -> str:
 
 def signature_text(signature: Signature) -> str:
     """Return a text such as `main(x: float32[n, 4], i: int64) -> float32[n]`."""
-    taken = ", ".join(f"{each.name}: {type_text(each)}" for each in signature.inputs)
+    taken = ", ".join(f"{input_.name}: {type_text(input_)}" for input_ in signature.inputs)
     return f"{signature.name}({taken}) -> {_results_text(signature.outputs)}"
 
 
@@ -85,7 +85,7 @@ def _optional(described: PassedValue, text: str) -> str:
 
 
 def _results_text(outputs: Sequence[PassedValue]) -> str:
-    texts = [_optional(each, type_text(each)) for each in outputs]
+    texts = [_optional(output, type_text(output)) for output in outputs]
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})" if texts else "None"
 
 
@@ -94,7 +94,7 @@ def documentation(signature: Signature) -> str:
     lines = [signature_text(signature), ""]
     for title, values in (("Takes", signature.inputs), ("Gives", signature.outputs)):
         lines += [f"{title}:" if values else f"{title} nothing."]
-        lines += [f"    {_value_text(position, each)}" for position, each in enumerate(values)]
+        lines += [f"    {_value_text(position, value)}" for position, value in enumerate(values)]
     return "\n".join(lines)
 
 
@@ -112,19 +112,19 @@ def python_signature(signature: Signature) -> inspect.Signature:
     import keyword
     import re
 
-    names = [each.name for each in signature.inputs]
+    names = [input_.name for input_ in signature.inputs]
     written = all(name.isidentifier() and not keyword.iskeyword(name) for name in names)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if written else inspect.Parameter.POSITIONAL_ONLY
     shown = names if written else _different(re.sub(r"\W", "_", f"_{name}") for name in names)
     parameters = [
-        inspect.Parameter(name, kind, annotation=type_text(each))
-        for name, each in zip(shown, signature.inputs, strict=True)
+        inspect.Parameter(name, kind, annotation=type_text(input_))
+        for name, input_ in zip(shown, signature.inputs, strict=True)
     ]
     return inspect.Signature(parameters, return_annotation=_results_text(signature.outputs))
 
 
 def _different(names: Iterable[str]) -> list[str]:
-    found: list[str] = []
+    different: list[str] = []
     for name in names:
-        found.append(name if name not in found else f"{name}_{len(found)}")
-    return found
+        different.append(name if name not in different else f"{name}_{len(different)}")
+    return different

@@ -210,7 +210,11 @@ class Executable:
 
     def _parts(self) -> dict[str, str]:
         """Map the program's names of functions in parts to the codegens that compiled them."""
-        return {f"{each.name}.{name}": each.codegen for each in self._artifact.externals for name in each.functions}
+        return {
+            f"{external.name}.{name}": external.codegen
+            for external in self._artifact.externals
+            for name in external.functions
+        }
 
     def ready(self, name: str, *arguments: object) -> Callable[[], object]:
         """Return a call of a function with these arguments, for repeated measurements.
@@ -408,8 +412,8 @@ def _load(
 
 def _linked(module: CodeModule, artifact: Artifact) -> dict[str, object]:
     """Return the functions of parts with code among the program's objects."""
-    parts = [each for each in artifact.externals if each.data is None]
-    return {f"{each.name}.{name}": _find_of(each, module, name) for each in parts for name in each.functions}
+    parts = [external for external in artifact.externals if external.data is None]
+    return {f"{part.name}.{name}": _find_of(part, module, name) for part in parts for name in part.functions}
 
 
 def _find_of(part: ExternalPart, module: CodeModule, name: str) -> PackedFunction:
@@ -427,7 +431,7 @@ def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> CodeModu
         # The path is not a compiler and cannot be run: the loader would ask one for its C++ runtime, but the code is C.
         return loader_session().load_module(code, cxx=os.devnull)
     except (RuntimeError, ValueError) as error:
-        others = "; ".join(each.label for each in artifact.externals if each.data is None)
+        others = "; ".join(external.label for external in artifact.externals if external.data is None)
         among = f" (among it that of {others})" if others else ""
         raise ArtifactError(f"the object code{among} cannot be loaded: {_first_line(error)}") from None
 

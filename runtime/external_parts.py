@@ -27,17 +27,17 @@ def runtimes_of(externals: Iterable[ExternalPart]) -> list[tuple[ExternalPart, E
 
     Nothing of the program has run before.
     """
-    found, problems = [], []
+    runtimes, problems = [], []
     for external in externals:
         if external.data is None:
             continue
         try:
-            found.append((external, _runtime_of(external)))
+            runtimes.append((external, _runtime_of(external)))
         except ArtifactError as error:
             problems.append(str(error))
     if problems:
         raise ArtifactError("\n".join(problems))
-    return found
+    return runtimes
 
 
 def _runtime_of(external: ExternalPart) -> ExternalRuntime:

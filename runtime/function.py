@@ -94,7 +94,7 @@ class Function:
         return give, arguments
 
     def _warn(self, arguments: Iterable[object]) -> None:
-        names = [each.name for each in self._described.inputs]
+        names = [input_.name for input_ in self._described.inputs]
         self.warns_of_gradients = not warn_of_gradients(self.__name__, names, arguments)
 
     def call_again(self, arguments: Sequence[object], refusal: Exception) -> object:
@@ -112,7 +112,7 @@ class Function:
 
     def _in_order(self, arguments: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
         """Return all arguments by position."""
-        names = [each.name for each in self._described.inputs]
+        names = [input_.name for input_ in self._described.inputs]
         for name in named:
             if name not in names:
                 there = f"there are {', '.join(names) or 'none'}{suggest(name, names)}"

@@ -12,7 +12,7 @@ from ..support.importing import is_own_module
 
 def warn_of_gradients(function: str, names: Sequence[str], arguments: Iterable[object]) -> bool:
     """Warn of a tensor of torch that requires gradients, unless torch records none. Return True after a warning."""
-    place = next((place for place, each in enumerate(arguments) if getattr(each, "requires_grad", False)), None)
+    place = next((place for place, argument in enumerate(arguments) if getattr(argument, "requires_grad", False)), None)
     if place is None:
         return False
     # Another thread may be importing torch.

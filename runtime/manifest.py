@@ -167,7 +167,7 @@ def parse_signature(entry: Mapping[str, object]) -> Signature:
     fields = Fields(entry, "entry")
     name = fields.get("name", str)
     inputs, outputs = (tuple(map(_value, fields.items(key, dict))) for key in ("inputs", "outputs"))
-    if any(not each.name for each in inputs):
+    if any(not input_.name for input_ in inputs):
         raise ArtifactError(f"damaged: its manifest has an input of '{name}' without a name")
     sites = _sites(fields, name) if "profile" in entry else None
     grown = tuple(_buffer(each, inputs) for each in fields.items("grown", dict)) if "grown" in entry else ()
@@ -187,13 +187,13 @@ def _recorded(content: dict[str, object]) -> Recorded:
 def _buffer(content: dict[str, object], inputs: Sequence[PassedValue]) -> KeptBuffer:
     fields = Fields(content, "grown inputs")
     place, length, axis, result = (fields.get(name, int) for name in ("input", "length", "axis", "result"))
-    found = KeptBuffer(place, length, axis, fields.get("added", str), result, fields.get("name", str))
-    is_there = 0 <= found.input < len(inputs) and 0 <= found.length < len(inputs) and found.result >= -1
-    if not is_there or not 0 <= found.axis < len(inputs[found.input].shape):
+    buffer = KeptBuffer(place, length, axis, fields.get("added", str), result, fields.get("name", str))
+    is_there = 0 <= buffer.input < len(inputs) and 0 <= buffer.length < len(inputs) and buffer.result >= -1
+    if not is_there or not 0 <= buffer.axis < len(inputs[buffer.input].shape):
         raise ArtifactError("damaged: what its manifest says of inputs that grow")
-    if len(inputs[found.length].shape) != 2 or not isinstance(inputs[found.length].shape[0], str):
+    if len(inputs[buffer.length].shape) != 2 or not isinstance(inputs[buffer.length].shape[0], str):
         raise ArtifactError("damaged: its manifest has no input that says how far others have grown")
-    return found
+    return buffer
 
 
 def _value(content: Mapping[str, Any], kinds: Iterable[str] = _ALWAYS) -> PassedValue:

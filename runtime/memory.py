@@ -73,7 +73,7 @@ def device_text(device: tuple[int, int]) -> str:
 
 def _check_alike(to: ArrayOrTensor, source: ArrayOrTensor) -> None:
     """Raise UnsupportedArray unless arrays have rows of equal types and sizes."""
-    kinds = [(str(each.dtype), tuple(each.shape)) for each in (to, source)]
+    kinds = [(str(tensor.dtype), tuple(tensor.shape)) for tensor in (to, source)]
     if kinds[0][0] != kinds[1][0] or not all(shape for _, shape in kinds) or kinds[0][1][1:] != kinds[1][1][1:]:
         to_text, source_text = (f"{dtype}{list(shape)}" for dtype, shape in kinds)
         raise UnsupportedArray(f"copy_rows: expected arrays with equal rows, got {source_text} to copy to {to_text}")

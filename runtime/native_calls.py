@@ -83,17 +83,17 @@ class CallList:
         """Raise RelaxError if a call reads an argument or a result that does not exist."""
         read: set[int] = set()
         for place, call in enumerate(self.calls):
-            for each in call.arguments:
-                if isinstance(each, Passed) and not 0 <= each.argument < arguments:
-                    raise RelaxError(f"argument {each.argument} is passed to {_name(call)}, of {arguments}")
-                if isinstance(each, Given) and not 0 <= each.call < place:
+            for argument in call.arguments:
+                if isinstance(argument, Passed) and not 0 <= argument.argument < arguments:
+                    raise RelaxError(f"argument {argument.argument} is passed to {_name(call)}, of {arguments}")
+                if isinstance(argument, Given) and not 0 <= argument.call < place:
                     raise RelaxError(
-                        f"call {place} of the list reads what call {each.call} gives, which is not made before it"
+                        f"call {place} of the list reads what call {argument.call} gives, which is not made before it"
                     )
-                if isinstance(each, Given) and each.call in read:
-                    raise RelaxError(f"what call {each.call} of the list gives is read twice: once is possible")
-                if isinstance(each, Given):
-                    read.add(each.call)
+                if isinstance(argument, Given) and argument.call in read:
+                    raise RelaxError(f"what call {argument.call} of the list gives is read twice: once is possible")
+                if isinstance(argument, Given):
+                    read.add(argument.call)
 
     def run(self, addresses: Sequence[int] = ()) -> None:
         """Make the calls from Python. Raises RelaxError if a call fails."""
@@ -117,12 +117,14 @@ class NativeFunction:
         """Make the same calls from Python."""
         from .ffi import tvm_ffi
 
-        given = [each if isinstance(each, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(each) for each in tensors]
-        frame = self._taken(tuple(map(_layout, given))) or self.made(given)
+        exporters = [
+            tensor if isinstance(tensor, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(tensor) for tensor in tensors
+        ]
+        frame = self._taken(tuple(map(_layout, exporters))) or self.made(exporters)
         if frame is None:
             return
         try:
-            frame.run([each.data_ptr() for each in given])
+            frame.run([exporter.data_ptr() for exporter in exporters])
         finally:
             with self._idling:
                 self._idle.append(frame)
@@ -232,11 +234,15 @@ class _Frame:
 
     def __init__(self, listed: CallList, layouts: tuple[TensorLayout, ...]) -> None:
         self.layouts, self._listed = layouts, listed
-        self._passed = [_NativePassed(place, *each) for place, each in listed.pointers.items()]
+        self._passed = [_NativePassed(place, *pointer) for place, pointer in listed.pointers.items()]
         calls = [_prepared(call) for call in listed.calls]
         self._calls = (_NativeCall * len(calls))(*calls)
         self._words = [self._written(call, native) for call, native in zip(listed.calls, self._calls, strict=True)]
-        words = [word for each in layouts for word in (len(each.sizes), each.is_gapless, *each.sizes, *each.strides)]
+        words = [
+            word
+            for layout in layouts
+            for word in (len(layout.sizes), layout.is_gapless, *layout.sizes, *layout.strides)
+        ]
         self._keys = (ctypes.c_int64 * len(words))(*words)
         passed = self._all_passed = (_NativePassed * len(self._passed))(*self._passed)
         places = [ctypes.addressof(each) for each in (self._keys, passed, self._calls)]
@@ -251,8 +257,14 @@ class _Frame:
 
     def _written(self, call: Call, native: _NativeCall) -> _Words:
         """Return the memory of a call's words, with the values that are already known."""
-        floats = [each for each in call.arguments if isinstance(each, (float, ctypes.c_float, ctypes.c_double))]
-        others = [each for each in call.arguments if not isinstance(each, (float, ctypes.c_float, ctypes.c_double))]
+        floats = [
+            argument for argument in call.arguments if isinstance(argument, (float, ctypes.c_float, ctypes.c_double))
+        ]
+        others = [
+            argument
+            for argument in call.arguments
+            if not isinstance(argument, (float, ctypes.c_float, ctypes.c_double))
+        ]
         if len(others) > MOST_WORDS or len(floats) > MOST_FLOATS:
             raise RelaxError(
                 f"{_name(call)} is called with {len(others)} integers and addresses and {len(floats)} floats: "

@@ -21,4 +21,6 @@ class Numerics(NamedTuple):
 
 def numerics_of(artifact: Artifact) -> Numerics:
     order, *kernels = artifact.numerics or ("fast",)
-    return Numerics(order, tuple(kernels), tuple(each.name for each in artifact.externals if not each.same_bits))
+    return Numerics(
+        order, tuple(kernels), tuple(external.name for external in artifact.externals if not external.same_bits)
+    )

@@ -51,14 +51,14 @@ class PartCall:
 
     def steps(self) -> list[TimedStep]:
         """Return the valid steps. Problems of all other steps are appended to `problems`."""
-        found: list[TimedStep] = []
+        timed_steps: list[TimedStep] = []
         for each in self._reported:
-            step = self._checked(*each, after=found[-1].end if found else self.begin)
+            step = self._checked(*each, after=timed_steps[-1].end if timed_steps else self.begin)
             if isinstance(step, StepProblem):
                 self.problems.append(step)
             else:
-                found.append(step)
-        return found
+                timed_steps.append(step)
+        return timed_steps
 
     def _checked(
         self, name: object, nodes: object, start: object, seconds: object, after: int
@@ -154,7 +154,7 @@ def notes_on_steps(problems: Iterable[tuple[str, StepProblem]]) -> list[str]:
 def problem_with_names(name: object, nodes: object) -> StepProblem | None:
     if not (isinstance(name, str) and name):
         return StepProblem("name", f"a step is called {_described(name)}: a name is text")
-    if not (isinstance(nodes, (tuple, list)) and all(isinstance(each, str) for each in nodes)):
+    if not (isinstance(nodes, (tuple, list)) and all(isinstance(node, str) for node in nodes)):
         return StepProblem("nodes", f"{_titled(name)} is of the nodes {_described(nodes)}: a list of names is needed")
     return None
 

@@ -25,7 +25,7 @@ def element_of(size: int, pattern: bytes) -> bytes:
 
 def places_of(data: bytes | memoryview, element: bytes) -> Iterator[int]:
     """Yield the positions of an element in memory."""
-    found = (each.start() for each in re.finditer(b"(?=" + re.escape(element) + b")", data, re.DOTALL))
+    found = (match.start() for match in re.finditer(b"(?=" + re.escape(element) + b")", data, re.DOTALL))
     return (place for place in found if place % len(element) == 0)
 
 

@@ -57,7 +57,7 @@ class KernelTime:
     @property
     def between_steps(self) -> float:
         """Return the seconds outside of the steps of a part."""
-        return max(self.seconds - sum(each.seconds for each in self.steps), 0.0)
+        return max(self.seconds - sum(step.seconds for step in self.steps), 0.0)
 
     def operator_of(self, step: StepTime) -> str:
         """Return the operators of the nodes that a step computes, "onnx.Conv+onnx.Relu", or its name if they are
@@ -103,23 +103,23 @@ class Profile:
     def by_operator(self) -> list[OperatorTime]:
         """Return the times of each kind of operator, the longest first."""
         groups: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
-        for each in self.kernels:
-            operator = BETWEEN_STEPS if each.steps else WHOLE_PARTS if each.codegen else each.main_operator
-            rest = each.seconds if not each.steps else each.between_steps
-            share = each.share * (rest / each.seconds if each.seconds else 0.0)
-            groups.setdefault((each.codegen, operator), []).append((each.calls, rest, share))
-            for step in each.steps:
-                key = each.codegen, each.operator_of(step)
+        for kernel in self.kernels:
+            operator = BETWEEN_STEPS if kernel.steps else WHOLE_PARTS if kernel.codegen else kernel.main_operator
+            rest = kernel.seconds if not kernel.steps else kernel.between_steps
+            share = kernel.share * (rest / kernel.seconds if kernel.seconds else 0.0)
+            groups.setdefault((kernel.codegen, operator), []).append((kernel.calls, rest, share))
+            for step in kernel.steps:
+                key = kernel.codegen, kernel.operator_of(step)
                 groups.setdefault(key, []).append((step.calls, step.seconds, step.share))
         times = []
         for (codegen, operator), group in groups.items():
             calls, seconds, shares = zip(*group, strict=True)
             times.append(OperatorTime(operator, len(group), sum(calls), sum(seconds), sum(shares), codegen))
-        return sorted(times, key=lambda each: -each.seconds)
+        return sorted(times, key=lambda time_: -time_.seconds)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data, for JSON."""
-        return {**asdict(self), "operators": [asdict(each) for each in self.by_operator()]}
+        return {**asdict(self), "operators": [asdict(time) for time in self.by_operator()]}
 
     def __repr__(self) -> str:
         """Return a summary; `print` shows all times."""
@@ -139,7 +139,7 @@ def profile_text(profile: Profile, width: int | None = None) -> str:
     The text is shortened to `width`.
     """
     unit, factor = ("ms", 1e3) if profile.profiled_seconds >= 1e-3 else ("us", 1e6)
-    called = [each for each in profile.kernels if each.calls]
+    called = [kernel for kernel in profile.kernels if kernel.calls]
     lines_of = [line for each in called for line in _lines(each)]
     numbers = [_numbers(share, seconds * factor, calls) for _, _, share, seconds, calls in lines_of]
     numbers.append(_numbers(profile.between_share, profile.between_seconds * factor, ""))
@@ -160,7 +160,7 @@ def _lines(kernel: KernelTime) -> list[tuple[str, tuple[str, ...], float, float,
     """Return names, nodes, shares, seconds and calls of a kernel, or of a part and its steps."""
     name = f"{kernel.codegen}: {kernel.kernel}" if kernel.codegen else kernel.kernel
     lines = [(name, kernel.nodes, kernel.share, kernel.seconds, str(kernel.calls))]
-    lines += [(f"  {each.name}", each.nodes, each.share, each.seconds, str(each.calls)) for each in kernel.steps]
+    lines += [(f"  {step.name}", step.nodes, step.share, step.seconds, str(step.calls)) for step in kernel.steps]
     if kernel.steps and kernel.seconds:
         rest = kernel.between_steps
         lines.append((f"  {BETWEEN_STEPS}", (), kernel.share * rest / kernel.seconds, rest, ""))
@@ -168,9 +168,9 @@ def _lines(kernel: KernelTime) -> list[tuple[str, tuple[str, ...], float, float,
 
 
 def _operators(profile: Profile, unit: str, factor: float) -> list[str]:
-    times = [each for each in profile.by_operator() if each.calls]
-    numbers = [_numbers(each.share, each.seconds * factor, str(each.kernels)) for each in times]
-    return _table(["share", unit, "kernels"], numbers, "operator", [_operator(each) for each in times])
+    times = [time for time in profile.by_operator() if time.calls]
+    numbers = [_numbers(time_.share, time_.seconds * factor, str(time_.kernels)) for time_ in times]
+    return _table(["share", unit, "kernels"], numbers, "operator", [_operator(time_) for time_ in times])
 
 
 def _operator(time: OperatorTime) -> str:

@@ -132,7 +132,7 @@ def _summary(
     calls = [sorted(run[index][0] for _, run in runs)[len(runs) // 2] for index in range(len(sites))]
     whole = _mean([total for total, _ in runs])
     between = max(whole - sum(seconds), 0.0)  # rounding
-    shares = [each / whole for each in (*seconds, between)]
+    shares = [second / whole for second in (*seconds, between)]
     spreads = [[run[index][1] * 1e-9 for run in counts] for index in range(len(sites))]
     rows = zip(sites, calls, seconds, shares, map(min, spreads), map(max, spreads), strict=False)
     of_parts = _steps_of(_middle(list(zip(timed, steps, strict=True)), key=lambda run: run[0]), whole) if steps else {}
@@ -141,11 +141,11 @@ def _summary(
         time_of_site = KernelTime(*site[1:], *figures)
         codegen, steps_of_part = parts.get(site.name, ""), of_parts.get(site.place, ())
         kernels.append(replace(time_of_site, codegen=codegen, steps=steps_of_part))
-    kernels.sort(key=lambda each: -each.seconds)
+    kernels.sort(key=lambda kernel: -kernel.seconds)
     unprofiled = _mean(_middle(plain, key=lambda each: each))
-    called = [(each.kernel, each.seconds / each.calls) for each in kernels if each.calls]
+    called = [(kernel.kernel, kernel.seconds / kernel.calls) for kernel in kernels if kernel.calls]
     notes = notes_on_calls(plain, clock_cost())
-    timed_calls = sum(each.calls + sum(step.calls for step in each.steps) for each in kernels)
+    timed_calls = sum(kernel.calls + sum(step.calls for step in kernel.steps) for kernel in kernels)
     notes += note_on_kernels(whole, unprofiled, timed_calls, called)
     notes += notes_on_steps(problem for run in steps for problem in run.problems)
     return Profile(name, len(timed), tuple(kernels), between, shares[-1], whole, unprofiled, tuple(notes))
@@ -160,13 +160,13 @@ def _steps_of(runs: Sequence[tuple[float, Recorded]], whole: float) -> dict[int,
             key = run.spans[number].number, step.name, step.nodes
             spent[key] += step.end - step.begin
             calls[key] += 1
-    found: dict[int, tuple[StepTime, ...]] = {}
+    steps: dict[int, tuple[StepTime, ...]] = {}
     for key, nanoseconds in spent.most_common():
         place, name, nodes = key
         seconds = nanoseconds * 1e-9 / len(runs)
         time_of_step = StepTime(name, nodes, round(calls[key] / len(runs)), seconds, seconds / whole)
-        found[place] = (*found.get(place, ()), time_of_step)
-    return found
+        steps[place] = (*steps.get(place, ()), time_of_step)
+    return steps
 
 
 def _middle(runs: list[Run], key: Callable[[Run], float]) -> list[Run]:

@@ -52,23 +52,23 @@ class Recorder:
         found, problems = _native_steps(spans)
         for call in self._calls:
             found += call.steps()
-            problems += [(call.label, each) for each in call.problems]
-        kernels = sorted((each.begin, number) for number, each in enumerate(spans) if each.kind in HOST)
+            problems += [(call.label, problem) for problem in call.problems]
+        kernels = sorted((span.begin, number) for number, span in enumerate(spans) if span.kind in HOST)
         steps = [(place, step) for step in found if (place := _around(step, kernels, spans)) is not None]
-        return Recorded(spans, sorted(steps, key=lambda each: each[1].begin), problems, self.log.lost, self.log.thread)
+        return Recorded(spans, sorted(steps, key=lambda step: step[1].begin), problems, self.log.lost, self.log.thread)
 
 
 def _native_steps(spans: Sequence[Span]) -> tuple[list[TimedStep], list[tuple[str, StepProblem]]]:
     """Return the C calls of parts, which native code makes, and the problems of their names."""
     steps, problems = [], []
-    for each in spans:
-        if each.kind != CALL:
+    for span in spans:
+        if span.kind != CALL:
             continue
-        name, nodes = step_at(each.whose, each.number)
+        name, nodes = step_at(span.whose, span.number)
         if (problem := problem_with_names(name, nodes)) is not None:
-            problems.append((f"call {each.number} of a list of C calls", problem))
+            problems.append((f"call {span.number} of a list of C calls", problem))
         else:
-            steps.append(named_step(name, nodes, each.begin, each.end))
+            steps.append(named_step(name, nodes, span.begin, span.end))
     return steps, problems
 
 

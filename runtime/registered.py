@@ -17,7 +17,7 @@ def register_functions_of(code: Iterable[bytes]) -> None:
     """Register the exceptions and functions that object files can ask for by name."""
     _register_builtin_errors()
     _register_print()
-    if any(LAPACK.encode() in each for each in code):
+    if any(LAPACK.encode() in data for data in code):
         from .scipy_lapack import register_lapack  # few programs have complex matrices
 
         register_lapack()

@@ -27,9 +27,9 @@ def giver(signature: Signature, arguments: Sequence[object]) -> Give:
         return _as_it_is
     if len(outputs) == 1:
         return _giver_of(signature.name, 0, outputs[0], framework)
-    givers = [_giver_of(signature.name, position, each, framework) for position, each in enumerate(outputs)]
+    givers = [_giver_of(signature.name, position, output, framework) for position, output in enumerate(outputs)]
     # A slice is faster: tvm-ffi's arrays count their items for each access.
-    return lambda results: tuple([give(each) for give, each in zip(givers, results[:], strict=True)])
+    return lambda results: tuple([give(result) for give, result in zip(givers, results[:], strict=True)])
 
 
 def _frameworks(signature: Signature, arguments: Sequence[object]) -> Iterator[Give]:

@@ -170,8 +170,8 @@ def register_lapack() -> None:
 def _call(name: str, routine: Routine, *arguments: Any) -> list[Tensor]:
     import numpy
 
-    options = [int(each) for each in arguments[: routine.options]]
-    given = [to_numpy(each) for each in arguments[routine.options :]]
+    options = [int(argument) for argument in arguments[: routine.options]]
+    given = [to_numpy(argument) for argument in arguments[routine.options :]]
     arrays = [
         each if kind == "I" else numpy.asarray(of_pairs(each))
         for each, kind in zip(given, routine.arguments, strict=True)
@@ -179,13 +179,13 @@ def _call(name: str, routine: Routine, *arguments: Any) -> list[Tensor]:
     # Capital letters denote vectors.
     ranks = [1 if kind.isupper() else 2 for kind in routine.arguments]
     lead = arrays[0].shape[: arrays[0].ndim - ranks[0]]
-    shapes = [each.shape[each.ndim - rank :] for each, rank in zip(arrays, ranks, strict=True)]
+    shapes = [array.shape[array.ndim - rank :] for array, rank in zip(arrays, ranks, strict=True)]
     part = _PARTS[arrays[0].dtype.name]
     dtypes = {"c": arrays[0].dtype.name, "r": part, "i": "int32"}
     results = [numpy.zeros((*lead, *shape), dtypes[kind]) for shape, kind in routine.results(options, *shapes)]
     functions = _functions(name, arrays[0].dtype.name)
     for place in numpy.ndindex(*lead) if all(map(all, shapes)) else ():
-        found = routine.compute(functions, options, *(each[place] for each in arrays))
+        found = routine.compute(functions, options, *(array[place] for array in arrays))
         for result, each in zip(results, found, strict=True):
             result[place] = each
     pairs: list[Any] = [in_pairs(each, part, name) if each.dtype.kind == "c" else each for each in results]

@@ -51,7 +51,7 @@ class Trace:
 
     def to_dict(self) -> dict[str, object]:
         """Return the trace in Chrome's trace event format, which Perfetto reads: https://ui.perfetto.dev."""
-        rows = list(dict.fromkeys((_process(each), each.row) for each in self.events))
+        rows = list(dict.fromkeys((_process(event), event.row) for event in self.events))
         numbers = {row: number for number, row in enumerate(rows, 1)}
         processes = list(dict.fromkeys(process for process, _ in rows))
         names = {_HOST: f"host: {self.function}", _DEVICE: "device"}
@@ -61,16 +61,16 @@ class Trace:
             named.append(_named("thread_sort_index", process, number, {"sort_index": number}))
         events = [
             {
-                "name": each.name,
-                "cat": each.kind,
+                "name": event.name,
+                "cat": event.kind,
                 "ph": "X",
-                "ts": each.begin / 1000,
-                "dur": (each.end - each.begin) / 1000,
-                "pid": _process(each),
-                "tid": numbers[_process(each), each.row],
-                "args": dict(each.details),
+                "ts": event.begin / 1000,
+                "dur": (event.end - event.begin) / 1000,
+                "pid": _process(event),
+                "tid": numbers[_process(event), event.row],
+                "args": dict(event.details),
             }
-            for each in self.events
+            for event in self.events
         ]
         about = {key: value for key, value in asdict(self).items() if key != "events"}
         return {"traceEvents": [*named, *events], "displayTimeUnit": "ns", "otherData": about}
@@ -81,7 +81,7 @@ class Trace:
         write_whole(os.fspath(path), (json.dumps(self.to_dict()) + "\n").encode())
 
     def of_kind(self, kind: str) -> Iterator[TraceEvent]:
-        return (each for each in self.events if each.kind == kind)
+        return (event for event in self.events if event.kind == kind)
 
     def __str__(self) -> str:
         more = (self.traced_seconds / self.untraced_seconds - 1) * 100 if self.untraced_seconds else 0.0

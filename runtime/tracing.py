@@ -96,10 +96,10 @@ class _TraceRows:
         """Add the events of one call."""
         self._events.append(TraceEvent(function, "call", CALLER, *call))
         self._events += [TraceEvent(name, name.partition(" ")[0], CALLER, begin, end) for name, begin, end in copies]
-        hosted = sorted((each for each in recorded.spans if each.kind in HOST), key=lambda each: each.begin)
+        hosted = sorted((span for span in recorded.spans if span.kind in HOST), key=lambda span: span.begin)
         self._events += map(self._of_host, hosted)
         self._add_ranges(recorded, hosted)
-        self._add_device([each for each in recorded.spans if each.kind == DEVICE])
+        self._add_device([span for span in recorded.spans if span.kind == DEVICE])
         for number, step in recorded.steps:
             codegen = self._parts.get(self._sites[recorded.spans[number].number].name, "")
             details = {name: value for name, value in (("codegen", codegen), ("nodes", list(step.nodes))) if value}
@@ -113,10 +113,10 @@ class _TraceRows:
         start = min(each.begin for each in self._events)
         open_until: dict[str, list[int]] = {}
         found = []
-        for each in sorted(self._events, key=lambda each: (each.begin, -each.end)):
-            row = next(row for row in _rows_for(each) if _fits(each, open_until.setdefault(row, [])))
-            open_until[row].append(each.end)
-            found.append(replace(each, row=row, begin=each.begin - start, end=each.end - start))
+        for event in sorted(self._events, key=lambda each: (each.begin, -each.end)):
+            row = next(row for row in _rows_for(event) if _fits(event, open_until.setdefault(row, [])))
+            open_until[row].append(event.end)
+            found.append(replace(event, row=row, begin=event.begin - start, end=event.end - start))
         return tuple(found)
 
     def _of_host(self, span: Span) -> TraceEvent:
@@ -136,14 +136,14 @@ class _TraceRows:
     def _add_ranges(self, recorded: Recorded, hosted: Sequence[Span]) -> None:
         """Add the ranges of loops that threads executed, with the kernel that the caller was in."""
         begins = [each.begin for each in hosted]
-        for each in recorded.spans:
-            if each.kind != RANGE:
+        for span in recorded.spans:
+            if span.kind != RANGE:
                 continue
-            place = bisect_right(begins, each.begin) - 1
-            is_inside = place >= 0 and each.end <= hosted[place].end
+            place = bisect_right(begins, span.begin) - 1
+            is_inside = place >= 0 and span.end <= hosted[place].end
             name = self._sites[hosted[place].number].name if is_inside else "shared loop"
-            row = CALLER if each.whose == recorded.thread else self._worker(each.whose)
-            self._events.append(TraceEvent(name, "range", row, each.begin, each.end))
+            row = CALLER if span.whose == recorded.thread else self._worker(span.whose)
+            self._events.append(TraceEvent(name, "range", row, span.begin, span.end))
 
     def _worker(self, thread: int) -> str:
         return self._workers.setdefault(thread, f"worker {len(self._workers) + 1}")
@@ -151,9 +151,9 @@ class _TraceRows:
     def _add_device(self, spans: Sequence[Span]) -> None:
         """Add the events of one stream. Overlaps of nanoseconds, from rounding of the device's clock, are removed."""
         free = 0
-        for each in sorted(spans, key=lambda each: each.begin):
-            site, begin = self._sites[each.number], max(each.begin, free)
-            free = max(each.end, begin)
+        for span in sorted(spans, key=lambda each: each.begin):
+            site, begin = self._sites[span.number], max(span.begin, free)
+            free = max(span.end, begin)
             self._events.append(TraceEvent(site.name, "device", self._device, begin, free, self._details(site)))
 
 

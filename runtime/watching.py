@@ -68,10 +68,12 @@ def _watch(
     function: Callable[..., object], inputs: Sequence[object], outputs: Sequence[Tensor], *, is_thorough: bool
 ) -> None:
     spans = list(map(_span, outputs))
-    read = [each for each in inputs if not any(_meet(_span(each), other) for other in spans)]
+    read = [input_ for input_ in inputs if not any(_meet(_span(input_), other) for other in spans)]
     before = list(map(_sum, read))
     filled = [
-        number for number in _to_be_written(outputs) if not any(_meet(_span(each), spans[number]) for each in inputs)
+        number
+        for number in _to_be_written(outputs)
+        if not any(_meet(_span(input_), spans[number]) for input_ in inputs)
     ]
     for number in filled:
         _fill(outputs[number], _BEFORE)
@@ -103,7 +105,9 @@ def _to_be_written(outputs: Sequence[Tensor]) -> list[int]:
     """Return the numbers of outputs in this machine's memory, without a trailing workspace of bytes."""
     last = len(outputs) - 1
     is_workspace = last > 0 and len(outputs[last].shape) == 1 and str(outputs[last].dtype) == "uint8"
-    return [number for number, each in enumerate(outputs) if _memory(each) and not (number == last and is_workspace)]
+    return [
+        number for number, output in enumerate(outputs) if _memory(output) and not (number == last and is_workspace)
+    ]
 
 
 def _fill(output: Tensor, pattern: bytes) -> None:

@@ -89,7 +89,7 @@ def _fits(value: object, hint: object) -> bool:
     if hint is None or hint is NoneType:
         return value is None
     if origin in (typing.Union, UnionType):
-        return any(_fits(value, each) for each in parts)
+        return any(_fits(value, part) for part in parts)
     if origin is Literal:
         return value in parts
     if hint is float:

@@ -62,8 +62,8 @@ def load_library(
     compiler's message on failure.
     """
     with temporary_folder("relax-c-") as folder:
-        for name, held in files.items():
-            (folder / name).write_bytes(held if isinstance(held, bytes) else held.encode())
+        for name, file in files.items():
+            (folder / name).write_bytes(file if isinstance(file, bytes) else file.encode())
         sources = [name for name in files if name.endswith((".c", ".S")) and name != "main.c"]
         _run([*command, "-std=c99", "-fPIC", "-shared", *flags, "-o", "program.so", *sources, "-lm"], folder)
         return ctypes.CDLL(str(folder / "program.so"), mode)

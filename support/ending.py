@@ -89,7 +89,7 @@ def _is_called(innermost: FrameType) -> bool:
 
     Standard library frames count as their callers'.
     """
-    callers = [each for each in _outwards(innermost) if _root(each) not in sys.stdlib_module_names]
+    callers = [outward for outward in _outwards(innermost) if _root(outward) not in sys.stdlib_module_names]
     return any(map(_is_in_package, callers)) and not _is_in_package(callers[0])
 
 

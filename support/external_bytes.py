@@ -103,9 +103,9 @@ def _read(kind: Any, stated: Any) -> Any:
         hints = get_type_hints(origin)
         if parts:
             hints = {name: hint[parts] if getattr(hint, "__parameters__", ()) else hint for name, hint in hints.items()}
-        return origin(**{name: _read(hints[name], each) for name, each in stated.items()})
+        return origin(**{name: _read(hints[name], value) for name, value in stated.items()})
     if origin is UnionType:
-        some = [each for each in parts if each is not NoneType]
+        some = [part for part in parts if part is not NoneType]
         return stated if stated is None or len(some) > 1 else _read(some[0], stated)
     if origin is tuple:
         each_kind = parts[:1] * len(stated) if parts[-1] is ... else parts
@@ -113,5 +113,5 @@ def _read(kind: Any, stated: Any) -> Any:
     if origin is Sequence:
         return [_read(parts[0], each) for each in stated]
     if origin in (dict, Mapping):
-        return {parts[0](key): _read(parts[1], each) for key, each in stated.items()}
+        return {parts[0](key): _read(parts[1], value) for key, value in stated.items()}
     return stated

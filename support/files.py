@@ -86,7 +86,7 @@ def refuse_unwritable(path: str | None) -> None:
     if os.path.isdir(path):
         raise RelaxError(f"cannot write output file '{path}': it is a folder")
     needed = [path] if is_special(path) else [parent, *([path] if os.path.exists(path) else [])]
-    if not all(os.access(each, os.W_OK) for each in needed):
+    if not all(os.access(name, os.W_OK) for name in needed):
         raise RelaxError(f"cannot write output file '{path}': {os.strerror(errno.EACCES)}")
 
 

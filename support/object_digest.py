@@ -116,15 +116,15 @@ class _Walk:
 
     # ---- callables ----
 
-    def _function(self, each: types.FunctionType) -> None:
-        self._word("function", each.__module__, each.__qualname__)
-        self._all("cells", map(_content, each.__closure__ or ()))
-        if _is_known(each.__module__):
+    def _function(self, type_: types.FunctionType) -> None:
+        self._word("function", type_.__module__, type_.__qualname__)
+        self._all("cells", map(_content, type_.__closure__ or ()))
+        if _is_known(type_.__module__):
             return
-        self._all("defaults", [each.__defaults__, each.__kwdefaults__, vars(each)])
-        self._code(each.__code__)
-        names = set(_names(each.__code__))
-        self._globals(each.__globals__, names)
+        self._all("defaults", [type_.__defaults__, type_.__kwdefaults__, vars(type_)])
+        self._code(type_.__code__)
+        names = set(_names(type_.__code__))
+        self._globals(type_.__globals__, names)
 
     def _globals(self, held: Mapping[str, object], names: set[str]) -> None:
         for name in sorted(names & held.keys()):
@@ -146,35 +146,37 @@ class _Walk:
         self._word("code", code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
         self._all("constants", code.co_consts)
         # A function that imports a module uses names that no global holds.
-        imported = (each.argval for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME")
+        imported = (
+            instruction.argval for instruction in dis.get_instructions(code) if instruction.opname == "IMPORT_NAME"
+        )
         if not all(map(_is_known, imported)):
             raise _Unknown
 
-    def _method(self, each: types.MethodType) -> None:
-        self._all("method", [each.__func__, each.__self__])
+    def _method(self, method_type: types.MethodType) -> None:
+        self._all("method", [method_type.__func__, method_type.__self__])
 
-    def _builtin(self, each: types.BuiltinFunctionType) -> None:
-        owner = each.__self__
-        self._word("builtin", each.__qualname__)
+    def _builtin(self, type_: types.BuiltinFunctionType) -> None:
+        owner = type_.__self__
+        self._word("builtin", type_.__qualname__)
         self._add(owner)
 
     def _wrapped(self, each: Any) -> None:
         self._word(type(each).__name__)
         self._all("wrapped", [getattr(each, "__wrapped__", None) or each.__func__])
 
-    def _property(self, each: property) -> None:
-        self._all("property", [each.fget, each.fset, each.fdel])
+    def _property(self, property_: property) -> None:
+        self._all("property", [property_.fget, property_.fset, property_.fdel])
 
-    def _cached_property(self, each: functools.cached_property[object]) -> None:
-        self._all("cached property", [each.func])
+    def _cached_property(self, property_: functools.cached_property[object]) -> None:
+        self._all("cached property", [property_.func])
 
-    def _partial(self, each: functools.partial[object]) -> None:
-        self._all("partial", [each.func, each.args, each.keywords])
+    def _partial(self, partial: functools.partial[object]) -> None:
+        self._all("partial", [partial.func, partial.args, partial.keywords])
 
     # ---- classes, modules, instances ----
 
-    def _module(self, each: types.ModuleType) -> None:
-        self._word("module", each.__name__)
+    def _module(self, module_type: types.ModuleType) -> None:
+        self._word("module", module_type.__name__)
 
     def _class(self, each: type) -> None:
         self._word("class", each.__module__, each.__qualname__)
@@ -188,8 +190,8 @@ class _Walk:
             fields = ((field.name, field.default, field.default_factory) for field in dataclasses.fields(each))
             self._all("fields", (None if part is dataclasses.MISSING else part for field in fields for part in field))
 
-    def _pattern(self, each: re.Pattern[str]) -> None:
-        self._word("pattern", each.pattern, each.flags)
+    def _pattern(self, pattern: re.Pattern[str]) -> None:
+        self._word("pattern", pattern.pattern, pattern.flags)
 
     def _enum(self, each: enum.Enum) -> None:
         self._word("enum", each.name)
@@ -268,9 +270,9 @@ def _content(cell: types.CellType) -> object:
 def _names(code: types.CodeType) -> Iterator[str]:
     """Yield the names of globals and attributes that code and its nested functions refer to."""
     yield from code.co_names
-    for each in code.co_consts:
-        if isinstance(each, types.CodeType):
-            yield from _names(each)
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _names(const)
 
 
 def _fields(each: Any) -> Iterator[tuple[str, object]]:

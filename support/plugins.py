@@ -83,11 +83,13 @@ def _entry_points() -> list[tuple[str, str]]:
     except Exception:  # importlib.metadata may raise anything for damaged files
         pass
     found: dict[tuple[str, str], None] = {}
-    for each in distributions():
+    for distribution in distributions():
         try:
-            found.update({(point.name, point.value): None for point in each.entry_points if point.group == GROUP})
+            found.update(
+                {(point.name, point.value): None for point in distribution.entry_points if point.group == GROUP}
+            )
         except Exception as error:  # see above
-            place = getattr(each, "_path", "an installed package")
+            place = getattr(distribution, "_path", "an installed package")
             _problems[str(place)] = RelaxError(f"{place}: its entry points cannot be read: {message_of(error)}")
     return list(found)
 

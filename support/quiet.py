@@ -61,7 +61,7 @@ class HeldLogs(logging.Handler):
     def __init__(self, packages: Sequence[str]) -> None:
         super().__init__(logging.WARNING)
         self._thread = threading.get_ident()
-        self._packages = tuple(f"{each}." for each in packages)
+        self._packages = tuple(f"{package}." for package in packages)
         self.records: list[logging.LogRecord] = []
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -80,31 +80,31 @@ class HeldLogs(logging.Handler):
 
     def texts(self) -> list[str]:
         """Return the messages on one line each, with their exceptions."""
-        return [_text_of(each) for each in self.records]
+        return [_text_of(record) for record in self.records]
 
     def show(self) -> None:
         """Pass the records on to the handlers that did not get them."""
-        for each in self.records:
-            logging.getLogger(each.name).handle(each)
+        for record in self.records:
+            logging.getLogger(record.name).handle(record)
 
 
 @contextmanager
 def holding_logs(*packages: str) -> Iterator[HeldLogs]:
     """Hold back log records of the packages. `texts()` returns them for messages, and `show()` logs them."""
-    held = HeldLogs(packages)
+    held_logs = HeldLogs(packages)
     with ExitStack() as stack:
         for logger in _loggers_of(packages):
-            logger.addHandler(held)
-            stack.callback(logger.removeHandler, held)
-            for handler in _handlers_above(logger, held):
-                handler.addFilter(held.is_shown)
-                stack.callback(handler.removeFilter, held.is_shown)
-        yield held
+            logger.addHandler(held_logs)
+            stack.callback(logger.removeHandler, held_logs)
+            for handler in _handlers_above(logger, held_logs):
+                handler.addFilter(held_logs.is_shown)
+                stack.callback(handler.removeFilter, held_logs.is_shown)
+        yield held_logs
 
 
 def _loggers_of(packages: Sequence[str]) -> list[logging.Logger]:
     """Return the loggers of the packages, and of their submodules with handlers of their own."""
-    below = tuple(f"{each}." for each in packages)
+    below = tuple(f"{package}." for package in packages)
     found = [each for each in list(logging.root.manager.loggerDict.values()) if isinstance(each, logging.Logger)]
     own = [each for each in found if each.name.startswith(below) and each.handlers]
     return [*map(logging.getLogger, packages), *own]
@@ -113,7 +113,7 @@ def _loggers_of(packages: Sequence[str]) -> list[logging.Logger]:
 def _handlers_above(logger: logging.Logger, held: logging.Handler) -> Iterator[logging.Handler]:
     above: logging.Logger | None = logger
     while above is not None:
-        yield from (each for each in above.handlers if each is not held)
+        yield from (handler for handler in above.handlers if handler is not held)
         above = above.parent if above.propagate else None
 
 

@@ -250,12 +250,12 @@ class NamedRegistry(Registry[Named[Thing]]):
         return bool(self._plugins) and load_plugins(self._plugins, name)
 
 
-def entering(held: dict[str, Function]) -> Callable[..., Callable[[Function], Function]]:
+def entering(functions: dict[str, Function]) -> Callable[..., Callable[[Function], Function]]:
     """Return a decorator that adds a function to a dictionary under one or several names."""
 
     def words(*names: str) -> Callable[[Function], Function]:
         def enter(function: Function) -> Function:
-            held.update(dict.fromkeys(names, function))
+            functions.update(dict.fromkeys(names, function))
             return function
 
         return enter

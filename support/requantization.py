@@ -342,9 +342,9 @@ def _along(values: ndarray, data: ndarray, axis: int, name: str) -> ndarray:
 def _integer_type(dtype: object) -> tuple[int, bool]:
     """Return the width of an integer type of at most 32 bits, and True if the type is unsigned."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", str(dtype)))
-    if (found := re.fullmatch(r"(ui|u?int|i)(2|4|8|16|32)", name)) is None:
+    if (match := re.fullmatch(r"(ui|u?int|i)(2|4|8|16|32)", name)) is None:
         raise OptionError(f"Requantize.apply: dtype= expects an integer type of at most 32 bits, got {name!r}")
-    return int(found[2]), found[1][0] == "u"
+    return int(match[2]), match[1][0] == "u"
 
 
 def _limits(bits: int, is_unsigned: bool) -> tuple[int, int]:

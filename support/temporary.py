@@ -22,10 +22,10 @@ def temporary_folder(prefix: str = "relax-") -> Iterator[Path]:
     import tempfile  # slow to import and rarely needed
 
     try:
-        made = tempfile.TemporaryDirectory(prefix=prefix)
+        directory = tempfile.TemporaryDirectory(prefix=prefix)
     except OSError as error:
         raise no_room(error) from None
-    with made as folder:
+    with directory as folder:
         try:
             yield Path(folder)
         except OSError as error:

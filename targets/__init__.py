@@ -23,12 +23,12 @@ def own_targets() -> tuple[str, ...]:
 
 def _find(name: str | None) -> Iterable[Target]:
     names = own_targets() if name is None else [name] if name in own_targets() else []
-    return [importlib.import_module(f"{__name__}.{found}.target").TARGET for found in names]
+    return [importlib.import_module(f"{__name__}.{text}.target").TARGET for text in names]
 
 
 def _evaluator() -> Evaluator:
-    made: Evaluator = importlib.import_module(f"{__name__}.core.evaluation").host_evaluator()
-    return made
+    evaluator: Evaluator = importlib.import_module(f"{__name__}.core.evaluation").host_evaluator()
+    return evaluator
 
 
 add_target_source(_find)

@@ -88,7 +88,9 @@ def step(name: str, primitive: str) -> Iterator[str]:
     from ..passes.loops.primitives import find_primitive
 
     found = find_primitive(primitive)
-    own = [each.replace(annotation=_taken(each.annotation)) for each in found.signature.parameters.values()]
+    own = [
+        parameter.replace(annotation=_taken(parameter.annotation)) for parameter in found.signature.parameters.values()
+    ]
     yield from _definition(name, ["self", *_parameters(own)], found.signature, found.summary, "    ")
 
 
@@ -139,8 +141,8 @@ def package_stubs(names: Sequence[str]) -> dict[Path, str]:
     for name in names:
         load_plugin(name)
     packages = {plugin_module(name).partition(".")[0] for name in names}
-    modules = [each for name, each in sys.modules.items() if name.partition(".")[0] in packages]
-    files = {Path(each.__file__ or ""): each for each in modules if hasattr(each, "__file__")}
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] in packages]
+    files = {Path(module.__file__ or ""): module for module in modules if hasattr(module, "__file__")}
     found = {file.with_suffix(".pyi"): _module_stub(file, each) for file, each in files.items() if file.suffix == ".py"}
     return {path: text for path, text in found.items() if text}
 

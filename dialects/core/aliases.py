@@ -51,8 +51,8 @@ def mutated_values(operations: Iterable[Operation]) -> set[Value]:
 
     Views count as their roots.
     """
-    found: set[Value] = set()
+    values: set[Value] = set()
     for op in operations:
         for inside in (op, *(operations_in(op) if len(op.regions) else ())):
-            found.update(map(root_of, written_by(inside)))
-    return found
+            values.update(map(root_of, written_by(inside)))
+    return values

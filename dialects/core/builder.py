@@ -33,7 +33,7 @@ def build(definition: OpDef, args: Sequence[object], kwargs: dict[str, Any]) -> 
     location, point = kwargs.pop("loc", None), kwargs.pop("ip", None)
     try:
         arguments = _bind(definition, args, kwargs)
-        arguments |= {name: each for name, each in definition.defaults.items() if arguments.get(name) is None}
+        arguments |= {name: default for name, default in definition.defaults.items() if arguments.get(name) is None}
         if definition.prepare is not None:
             with definition.blaming("prepare function", definition.prepare):
                 arguments = definition.prepare(arguments)

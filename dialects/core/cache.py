@@ -105,7 +105,7 @@ def cache_of(context: Context) -> ContextCache:
 def _new_thread() -> _Known[ContextCache]:
     """Return empty memo tables for this thread, and drop the tables of threads that have ended."""
     alive = sys._current_frames()
-    for ended in [each for each in list(_threads) if each not in alive]:
+    for ended in [thread for thread in list(_threads) if thread not in alive]:
         _threads.pop(ended, None)
     return _threads.setdefault(get_ident(), {})
 

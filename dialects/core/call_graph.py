@@ -30,8 +30,8 @@ class CallGraph:
         inlinable = {name for name, function in functions.items() if can_inline(function)}
         for name, function in functions.items():
             is_unit = any(attribute in function.attributes for attribute in UNITS)
-            found = _calls_in(function, inlinable) if inlinable and not is_unit else ()
-            self.calls[name] = [each for each in found if "no_inline" not in each[0].attributes]
+            calls = _calls_in(function, inlinable) if inlinable and not is_unit else ()
+            self.calls[name] = [call for call in calls if "no_inline" not in call[0].attributes]
 
     def bottom_up(self) -> list[str]:
         """Return the functions' names, callees before callers.
@@ -65,12 +65,12 @@ def refuse_recursion(functions: Mapping[str, Operation]) -> list[str]:
         raise located_error(text, call.location)
 
     named = set(functions)
-    return _callees_first({name: list(_calls_in(each, named)) for name, each in functions.items()}, refuse)
+    return _callees_first({name: list(_calls_in(function, named)) for name, function in functions.items()}, refuse)
 
 
 def check_calls(module: OperationBase) -> None:
     """Raise RelaxError if a function of a module is recursive."""
-    refuse_recursion({symbol_name(each): each for each in functions_in(module)})
+    refuse_recursion({symbol_name(function): function for function in functions_in(module)})
 
 
 def _shown(cycle: list[str]) -> str:

@@ -63,13 +63,13 @@ class OpNamespace:
     def __getattr__(self, name: str) -> Any:
         full = self._prefix + name
         ops = self._dialect.ops
-        found: Operator | OpNamespace | None = ops.get(full)
-        if found is None and not name.startswith("__") and any(op.startswith(full + ".") for op in list(ops)):
-            found = OpNamespace(self._dialect, full + ".")
-        if found is not None:
+        op_namespace: Operator | OpNamespace | None = ops.get(full)
+        if op_namespace is None and not name.startswith("__") and any(op.startswith(full + ".") for op in list(ops)):
+            op_namespace = OpNamespace(self._dialect, full + ".")
+        if op_namespace is not None:
             # A lookup result never changes. Python finds it in the dictionary the next time.
-            self.__dict__[name] = found
-            return found
+            self.__dict__[name] = op_namespace
+            return op_namespace
         hint = suggest(full, ops) if not name.startswith("_") else ""
         raise AttributeError(f"dialect {self._dialect.name} has no operator '{full}'{hint}")
 
@@ -110,7 +110,7 @@ class Dialect:
         self._descriptions: dict[tuple[int, int], KeptDescription] = {}
         self._dialect_class = type(name.capitalize(), (ir.Dialect,), {"DIALECT_NAMESPACE": name})
         _DIALECTS[name] = self
-        for row in [each for each in _ROWS if each.partition(".")[0] == name]:  # of a dialect that this one replaces
+        for row in [text for text in _ROWS if text.partition(".")[0] == name]:  # of a dialect that this one replaces
             del _ROWS[row]
 
     def __repr__(self) -> str:
@@ -365,13 +365,13 @@ _ROWS: dict[str, Operator] = {}
 
 
 def _row(full_name: str) -> Operator | None:
-    if (found := _ROWS.get(full_name)) is None:
+    if (row := _ROWS.get(full_name)) is None:
         namespace, _, name = full_name.partition(".")
         dialect = _DIALECTS.get(namespace)
-        found = None if dialect is None else dialect.ops.get(name)
-        if found is not None:
-            _ROWS[full_name] = found
-    return found
+        row = None if dialect is None else dialect.ops.get(name)
+        if row is not None:
+            _ROWS[full_name] = row
+    return row
 
 
 def find_op(full_name: str) -> Operator:

@@ -105,8 +105,8 @@ def docstring(definition: OpDef) -> str:
     """Return the text of `help`: the call, its meaning, and the kind, default and meaning of each argument."""
     lines = [call_text(definition), "", definition.doc or "(not documented)", ""]
     rows = [
-        (each.shown, f"{each.kind}{_default(each)}{': ' if each.doc else ''}{each.doc}")
-        for each in arguments(definition)
+        (argument.shown, f"{argument.kind}{_default(argument)}{': ' if argument.doc else ''}{argument.doc}")
+        for argument in arguments(definition)
     ]
     width = max((len(name) for name, _ in rows), default=0)
     lines += [f"  {name:{width}}  {text}" for name, text in rows]

@@ -74,8 +74,8 @@ def _array_of_name(arrays: ContextArrays, name: str) -> Any:
 
 def resource_name(attribute: Attribute) -> str:
     """Return the name of the resource behind an elements attribute, or an empty string."""
-    found = _RESOURCE.match(str(attribute)) if is_resource(attribute) else None
-    return found.group(2) if found else ""
+    match = _RESOURCE.match(str(attribute)) if is_resource(attribute) else None
+    return match.group(2) if match else ""
 
 
 def is_resource(attribute: Attribute) -> bool:
@@ -128,11 +128,11 @@ def _is_equal(left: memoryview, right: memoryview) -> bool:
 
 def _resource_data(attribute: Attribute) -> memoryview:
     arrays = arrays_of(attribute.context)
-    if (held := arrays.by_attribute.get(attribute)) is None:
+    if (array := arrays.by_attribute.get(attribute)) is None:
         name = resource_name(attribute)
-        held = _array_of_name(arrays, name)
-    if held is not None:
-        return memoryview(held).cast("B")
+        array = _array_of_name(arrays, name)
+    if array is not None:
+        return memoryview(array).cast("B")
     if (blob := blob_of(attribute)) is None:
         raise RelaxError(f"the constant '{name}' has no bytes: its resource is not in the module")
     return blob.data

@@ -69,22 +69,22 @@ def _is_needed(op: Operation, index: int) -> bool:
         return True
     root = root_of(value)
     block = op.block
-    if any(root_of(each) == root for place, each in enumerate(op.operands) if place != index):
+    if any(root_of(operand) == root for place, operand in enumerate(op.operands) if place != index):
         return True
     if isinstance(root.owner, Block) or root.owner.operation.block != block:
         return True  # each iteration of a loop may write to it
-    order = {each: place for place, each in enumerate(operations_of(block))}
-    users = [_block_ancestor(user, order) for each in _views(root) for user in users_of(each)]
+    order = {operation: place for place, operation in enumerate(operations_of(block))}
+    users = [_block_ancestor(user, order) for view in _views(root) for user in users_of(view)]
     return any(order[user] > order[op] for user in users)
 
 
 def _views(root: Value) -> list[Value]:
     """Return a value and all views of its elements."""
-    found = [root]
-    for value in found:  # the list grows during the loop
+    views = [root]
+    for value in views:  # the list grows during the loop
         shown = [(result, viewed(result)) for user in users_of(value) for result in user.results]
-        found += [result for result, source in shown if source is not None and source == value]
-    return found
+        views += [result for result, source in shown if source is not None and source == value]
+    return views
 
 
 def _block_ancestor(op: Operation, order: dict[Operation, int]) -> Operation:

@@ -46,10 +46,10 @@ def _regrouped_atom(atom: Atom) -> Size:
     inner, by = map(regrouped, atom.args)
     shared = gcd(*terms_of(by).values())
     for size in sorted({gcd(shared, coefficient) for coefficient in terms_of(inner).values()}, reverse=True):
-        parts = {monomial: each for monomial, each in terms_of(inner).items() if each % size == 0}
+        parts = {monomial: term for monomial, term in terms_of(inner).items() if term % size == 0}
         rest = inner - from_terms(parts)
         if size > 1 and parts and is_never_negative(rest) and is_below(rest, size):
-            groups = from_terms({monomial: each // size for monomial, each in parts.items()})
+            groups = from_terms({monomial: part // size for monomial, part in parts.items()})
             return groups // (by // size) if atom.kind == "//" else groups % (by // size) * size + rest
     return inner // by if atom.kind == "//" else inner % by
 
@@ -95,7 +95,7 @@ def _is_at_least(size: Size, least: int) -> bool:
         # A min is at most each of its arguments, a max at least.
         if len(monomial) == 1 and (monomial[0].kind, factor > 0) in (("min", False), ("max", True)):
             rest = size - from_terms({monomial: factor})
-            return any(_is_at_least(rest + factor * each, least) for each in monomial[0].args)
+            return any(_is_at_least(rest + factor * arg, least) for arg in monomial[0].args)
     return False
 
 

@@ -169,8 +169,8 @@ def bit_width(dtype: str) -> int:
         return 64
     if dtype in COMPLEX_TYPES:
         return 2 * bit_width(dtype[len("complex<") : -1])
-    if found := re.fullmatch(r"(?:b?f|tf|u?i)(\d+)\w*", dtype):
-        return int(found[1])
+    if match := re.fullmatch(r"(?:b?f|tf|u?i)(\d+)\w*", dtype):
+        return int(match[1])
     raise RelaxError(no_element_type(dtype))
 
 

@@ -473,8 +473,12 @@ def attribute_problems(operation: str, attributes: Mapping[str, Attribute]) -> I
         if name not in TABLE:
             if name.startswith(PREFIX):
                 prefix = name.partition(".")[0] + "."
-                known = [each for each in TABLE.values() if each.name.startswith(prefix)]
-                here = [each.name for each in known if (each.on.has(operation) if operation else each.on.is_argument)]
+                known = [ir_attribute for ir_attribute in TABLE.values() if ir_attribute.name.startswith(prefix)]
+                here = [
+                    attribute.name
+                    for attribute in known
+                    if (attribute.on.has(operation) if operation else attribute.on.is_argument)
+                ]
                 listed = f" (known: {', '.join(here)})" if here else ""
                 yield f"has unknown attribute '{name}'{suggest(name, here)}{listed}"
             continue

@@ -29,7 +29,7 @@ class KernelContract:
     needs: tuple[str, ...]
 
     def attribute(self, context: Context) -> Attribute:
-        numbers = [number for each in self.overwrites for number in each]
+        numbers = [number for overwrite in self.overwrites for number in overwrite]
         fields = {
             "symbol": ir.StringAttr.get(self.symbol, context),
             "overwrites": ir.DenseI64ArrayAttr.get(numbers, context),

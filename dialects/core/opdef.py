@@ -262,7 +262,12 @@ class OpDef:
             ("inplace", self.inplace, list(self.attrs), "attribute"),
             ("flops", self.flops[1] if isinstance(self.flops, tuple) else "", single, "single operand"),
             ("windows", self.windows.taps, [*self.attrs, *self.layouts], "attribute or layout"),
-            ("layouts", " ".join(self.layouts), [each.name for each in (*self.operands, *self.results)], "tensor"),
+            (
+                "layouts",
+                " ".join(self.layouts),
+                [value.name for value in (*self.operands, *self.results)],
+                "tensor",
+            ),
             ("layouts", " ".join(fact.attribute for fact in self.layouts.values()), list(self.attrs), "attribute"),
         ):
             for name in named.split():

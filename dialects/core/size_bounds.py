@@ -67,6 +67,6 @@ def _bounds(size: Size, ranges: Ranges) -> Bounds:
     def of_atom(atom: Atom) -> Bounds:
         if atom.kind == "variable":
             return ranges.get(str(atom), UNKNOWN)
-        return OPERATIONS[atom.kind](*(_bounds(each, ranges) for each in atom.args))
+        return OPERATIONS[atom.kind](*(_bounds(arg, ranges) for arg in atom.args))
 
     return bounds(terms_of(size), of_atom)

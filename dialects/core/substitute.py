@@ -42,26 +42,26 @@ def symbols_of(type_: Type) -> frozenset[str]:
 
 def symbols_in(operation: OperationBase) -> set[str]:
     """Return the names of symbolic sizes in an operation and its regions."""
-    found: set[str] = set()
+    symbols: set[str] = set()
     seen: set[Type] = set()
     for inside in _operations(operation):
         if (new := {value.type for value in _values(inside)} - seen) or has_sized_attributes(inside):
             seen |= new
             with _at(inside):
-                found.update(_variables(_attribute_dims(inside)), *map(symbols_of, new))
-    return found
+                symbols.update(_variables(_attribute_dims(inside)), *map(symbols_of, new))
+    return symbols
 
 
 def sizes_in(operations: Iterable[Operation]) -> set[SymExpr]:
     """Return the symbolic sizes, as written, in operations and their regions."""
-    found: set[Dim] = set()
+    dims: set[Dim] = set()
     types: set[Type] = set()
     for inside in (each for operation in operations for each in _operations(operation)):
         types.update(value.type for value in _values(inside))
         if has_sized_attributes(inside):
-            found.update(_attribute_dims(inside))
-    found.update(dim for type_ in types for dim in dims_of(decode(type_)))
-    return {dim for dim in found if isinstance(dim, SymExpr)}
+            dims.update(_attribute_dims(inside))
+    dims.update(dim for type_ in types for dim in dims_of(decode(type_)))
+    return {dim for dim in dims if isinstance(dim, SymExpr)}
 
 
 def symbols_of_operation(operation: Operation) -> frozenset[str]:
@@ -186,14 +186,14 @@ def _values(operation: Operation) -> Iterator[Value]:
 
 def _operations(operation: OperationBase) -> list[Operation]:
     """Return the operation and all operations in its regions."""
-    found: list[Operation] = []
+    operations: list[Operation] = []
 
     def visit(inside: Operation) -> object:
-        found.append(inside)
+        operations.append(inside)
         return ir.WalkResult.ADVANCE
 
     operation.walk(visit)
-    return found
+    return operations
 
 
 class _at:

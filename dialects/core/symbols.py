@@ -194,8 +194,8 @@ def _is_natural(size: Size, cases: list[int]) -> bool:
     # A sum is smallest where its min is, and each argument may be the min: splitting there loses nothing.
     for is_each, alternatives in sorted(choices, key=lambda choice: not choice[0]):
         if is_each:
-            return all(_is_natural(each, cases) for each in alternatives)
-        if any(_is_natural(each, cases) for each in alternatives):
+            return all(_is_natural(alternative, cases) for alternative in alternatives)
+        if any(_is_natural(alternative, cases) for alternative in alternatives):
             return True
     return all(_is_natural(each, cases) for each in rests) if (rests := _by_remainder(size)) else False
 

@@ -431,7 +431,7 @@ def is_cut(size: Size, whole: Size) -> bool:
     atom = sole_atom(size)
     if atom is None or atom.kind != "min" or whole not in atom.args:
         return False
-    return all(each == whole or _at_least(each, 1) for each in atom.args)
+    return all(arg == whole or _at_least(arg, 1) for arg in atom.args)
 
 
 def _decides(kind: str, a: Size, b: Size) -> bool:
@@ -473,8 +473,8 @@ def _substitute(size: Size, values: Mapping[str, Size]) -> Size:
         for atom in monomial:
             term = multiply_terms(term, _substitute_atom(atom, values))
             _check_count(term)
-        for each, number in term.items():
-            total[each] = total.get(each, 0) + number
+        for key, number in term.items():
+            total[key] = total.get(key, 0) + number
     return from_terms(total)
 
 

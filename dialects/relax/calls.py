@@ -47,7 +47,11 @@ def _symbols_in(operation: Operation) -> SymbolTable | None:
 
 def _symbol_names(module: Operation) -> list[str]:
     attributes = [op.operation.attributes for op in body_of(module).operations]
-    return [held["sym_name"].value_bytes.decode("utf-8", "replace") for held in attributes if "sym_name" in held]
+    return [
+        attribute["sym_name"].value_bytes.decode("utf-8", "replace")
+        for attribute in attributes
+        if "sym_name" in attribute
+    ]
 
 
 def _results(operation: Operation) -> list[Info]:

@@ -30,7 +30,7 @@ def function_attributes(
         "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results))),
     }
     if names:
-        named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(each)}) for each in names]
+        named = [ir.DictAttr.get({ARGUMENT_NAME: ir.StringAttr.get(text)}) for text in names]
         attributes["arg_attrs"] = ir.ArrayAttr.get(named)
     if private:
         attributes[VISIBILITY] = ir.StringAttr.get("private")
@@ -53,7 +53,7 @@ class Group(NamedTuple):
 
 def encode_groups(groups: Sequence[Group]) -> Attribute:
     """Return the attribute, in the current context."""
-    return ir.ArrayAttr.get([ir.DictAttr.get(_encoded(each)) for each in groups])
+    return ir.ArrayAttr.get([ir.DictAttr.get(_encoded(group)) for group in groups])
 
 
 def _encoded(group: Group) -> dict[str, Attribute]:

@@ -243,7 +243,7 @@ def _bytes_in(text: str) -> bytes:
     if elements.startswith('"0x'):
         return bytes.fromhex(elements[3:-1])
     numbers = elements.replace("[", " ").replace("]", " ").replace(",", " ").split()
-    bits = [int(each, 16) if each.startswith("0x") else _upper_half(float(each)) for each in numbers]
+    bits = [int(number, 16) if number.startswith("0x") else _upper_half(float(number)) for number in numbers]
     return struct.pack(f"<{len(bits)}H", *bits)
 
 

@@ -132,9 +132,9 @@ def _check_numbers(call: Call, leading: tuple[Dim, ...], blocks: Dim, last: tupl
         )
 
 
-def _check_shape(call: Call, name: str, wanted: Sequence[Dim], last: str) -> None:
-    if any(contradict(*pair) for pair in zip(shape_of_rank(call, name, len(wanted)), wanted, strict=True)):
-        shown = ", ".join("?" if size is None else str(size) for size in wanted)
+def _check_shape(call: Call, name: str, dims: Sequence[Dim], last: str) -> None:
+    if any(contradict(*pair) for pair in zip(shape_of_rank(call, name, len(dims)), dims, strict=True)):
+        shown = ", ".join("?" if size is None else str(size) for size in dims)
         raise call.fail(f"{call.describe(name)} must have the shape ({shown}), {last}")
 
 

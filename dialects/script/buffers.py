@@ -94,7 +94,7 @@ def _vload(printer: Printer, op: Operation) -> Expr | None:
         return None
     name, *texts = printer.take([source, *indices, *mask])
     items = [f"[{', '.join(index_texts(texts[:rank]))}]", printer.type_text(op.results[0].type)]
-    items += [f"mask={each.text}" for each in texts[rank:]]
+    items += [f"mask={text.text}" for text in texts[rank:]]
     return Expr(f"{name.text}.vload({', '.join(items)})")
 
 

@@ -18,7 +18,7 @@ def _for(printer: Printer, op: Operation) -> bool:
     bounds, inits = list(op.operands)[:3], list(op.operands)[3:]
     if any(printer.is_waiting(init) for init in inits):
         printer.flush()
-    lower, upper, step = (each.bare or each.text for each in _bounds(printer, bounds))
+    lower, upper, step = (bound.bare or bound.text for bound in _bounds(printer, bounds))
     printer.flush()
     carried = [printer.overwritten(op, init) for init in inits]
     block = op.regions[0].blocks[0]

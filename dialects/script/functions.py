@@ -162,9 +162,9 @@ def _function(printer: Printer, op: Operation) -> bool:
     is_prim = is_prim_func(op)
     printer.named_by_location, printer.tensor_word = not is_prim, "T.Tensor" if is_prim else "R.Tensor"
     with _own_names(printer):
-        given = _given_names(op)
-        names = _argument_names(printer, type_.inputs, given, blocks, is_prim)
-        is_named = not is_prim and given == names
+        given_names = _given_names(op)
+        names = _argument_names(printer, type_.inputs, given_names, blocks, is_prim)
+        is_named = not is_prim and given_names == names
         if printer.writer.lines and not printer.writer.lines[-1].endswith(":"):
             printer.writer.gap()
         printer.writer.line(_decorator(printer, op, is_prim, is_named or not names))

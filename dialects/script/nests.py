@@ -43,8 +43,8 @@ class Nest:
         operands = list(op.operands)
         count = op.attributes[SEGMENTS][0]
         self.inputs, self.outputs = operands[:count], operands[count:]
-        self.types = [each.type for each in operands]
-        self.is_shaped = [isinstance(each, ir.ShapedType) for each in self.types]
+        self.types = [operand.type for operand in operands]
+        self.is_shaped = [isinstance(type_, ir.ShapedType) for type_ in self.types]
         # All kernels use the same few maps.
         self.places: list[Places] | None = printer.remembered(op.attributes["indexing_maps"], _places)
         self.iterators: list[str] | None = printer.remembered(op.attributes["iterator_types"], _iterators)
@@ -57,7 +57,7 @@ class Nest:
         are_tensors = {is_tensor(each) for each in shaped}
         if len(are_tensors) != 1 or any(not each.has_rank for each in shaped):
             return False
-        if any(isinstance(each, ir.VectorType) for each in self.types):
+        if any(isinstance(type_, ir.VectorType) for type_ in self.types):
             return False
         named = zip([*self.inputs, *self.outputs], self.is_shaped, strict=True)
         is_named = all(printer.text_of(each).isidentifier() for each, is_shaped in named if is_shaped)
@@ -86,18 +86,18 @@ class Nest:
 def _places(maps: Attribute) -> list[Places] | None:
     """Return the indices of each operand, or None if Python has no operator for a map."""
     found = []
-    for each in maps:
+    for map_ in maps:
         results = tuple(
-            result.position if isinstance(result, ir.AffineDimExpr) else str(result) for result in each.value.results
+            result.position if isinstance(result, ir.AffineDimExpr) else str(result) for result in map_.value.results
         )
-        if each.value.n_symbols or any("ceildiv" in result for result in results if isinstance(result, str)):
+        if map_.value.n_symbols or any("ceildiv" in result for result in results if isinstance(result, str)):
             return None
         found.append(results)
     return found
 
 
 def _iterators(kinds: Attribute) -> list[str] | None:
-    found = [_ITERATORS.get(str(each)) for each in kinds]
+    found = [_ITERATORS.get(str(kind)) for kind in kinds]
     return None if None in found else [each or "" for each in found]
 
 
@@ -107,10 +107,10 @@ def _fill(printer: Printer, nest: Nest) -> bool:
     if len(nest.inputs) != 1 or len(nest.outputs) != 1 or nest.is_shaped[0] or len(nest.block.operations) != 1:
         return False
     value, target = nest.inputs[0], nest.outputs[0]
-    given = list(nest.block.operations[0].operands)
+    operands = list(nest.block.operations[0].operands)
     assert nest.iterators is not None
     if (
-        given != [nest.block.arguments[0]]
+        operands != [nest.block.arguments[0]]
         or any(nest.iterators)
         or nest.places != [(), tuple(range(len(nest.iterators)))]
     ):
@@ -126,8 +126,8 @@ def _fill(printer: Printer, nest: Nest) -> bool:
 
 def _targets(printer: Printer, op: Operation, outputs: Sequence[Value], text: Sequence[Value] = ()) -> list[str]:
     if not len(op.results):
-        return [printer.text_of(each) for each in outputs]
-    return [printer.overwritten(op, each, text=text) for each in outputs]
+        return [printer.text_of(output) for output in outputs]
+    return [printer.overwritten(op, output, text=text) for output in outputs]
 
 
 def _assign(printer: Printer, op: Operation, names: Sequence[str]) -> None:
@@ -138,7 +138,9 @@ def _assign(printer: Printer, op: Operation, names: Sequence[str]) -> None:
 def _loops(printer: Printer, nest: Nest) -> bool:
     op = nest.op
     assert nest.iterators is not None and nest.places is not None
-    before = [_named(printer, each, is_shaped) for each, is_shaped in zip(nest.inputs, nest.is_shaped, strict=False)]
+    before = [
+        _named(printer, input_, is_shaped) for input_, is_shaped in zip(nest.inputs, nest.is_shaped, strict=False)
+    ]
     targets = _targets(printer, op, nest.outputs)
     names = [*before, *targets]
     sizes = nest.sizes(names)
@@ -178,7 +180,7 @@ def _store(printer: Printer, end: Operation, elements: Sequence[str]) -> None:
 
 
 def _element(name: str, places: Places, indices: Sequence[str]) -> str:
-    texts = [indices[each] if isinstance(each, int) else _affine(each, indices) for each in places]
+    texts = [indices[place] if isinstance(place, int) else _affine(place, indices) for place in places]
     return f"{name}[{', '.join(texts) or '()'}]"
 
 
@@ -221,10 +223,10 @@ def _write_header(
 
 def _named_in(lines: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str] | None:
     """Return the inputs in the order in which a body reads them, or None if the texts are ambiguous."""
-    if len(set(inputs)) < len(inputs) or set(inputs) & set(outputs) or any("[" not in each for each in inputs):
+    if len(set(inputs)) < len(inputs) or set(inputs) & set(outputs) or any("[" not in input_ for input_ in inputs):
         return None
     text = "\n".join(lines)
-    return [each for place, each in sorted([(_place_of(each, text), each) for each in inputs]) if place >= 0]
+    return [each for place, each in sorted([(_place_of(input_, text), input_) for input_ in inputs]) if place >= 0]
 
 
 def _place_of(element: str, text: str) -> int:

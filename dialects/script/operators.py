@@ -68,7 +68,7 @@ def _values(given: Value | tuple[Value, ...] | None) -> Sequence[Value]:
 
 def _operand_text(texts: list[Expr], given: Value | tuple[Value, ...], kind: str) -> str:
     if isinstance(given, tuple):
-        return as_tuple([each.text for each in texts])
+        return as_tuple([text.text for text in texts])
     # A tuple is accepted where a shape is expected.
     return texts[0].bare if kind == "shape" and texts[0].bare else texts[0].text
 

@@ -253,12 +253,12 @@ class Printer:
 
         Operations in regions run later, or more than once.
         """
-        found = None
+        owner = None
         for use in result.uses:
-            if found is not None:
+            if owner is not None:
                 return False
-            found = use.owner
-        return found is not None and found.operation.block == op.block
+            owner = use.owner
+        return owner is not None and owner.operation.block == op.block
 
     def emit(self, text: str) -> bool:
         """Write a line. Return True, which rules return after writing."""

@@ -110,7 +110,7 @@ def folded(
     sign, operands = operation(node)
     if not sign:
         return leaf(node)
-    known = [folded(each, operation, leaf, apply) for each in operands]
+    known = [folded(operand, operation, leaf, apply) for operand in operands]
     found = [each for each in known if each is not None]
     return apply(sign, found) if len(found) == len(known) else None
 
@@ -131,7 +131,7 @@ def buffer_name(node: ast.expr) -> str:
 _PARTS: dict[type, Callable[..., Sequence[ast.expr]]] = {
     ast.BinOp: lambda node: (node.left, node.right),
     ast.UnaryOp: lambda node: (node.operand,),
-    ast.Call: lambda node: [*node.args, *[each.value for each in node.keywords]] if node.keywords else node.args,
+    ast.Call: lambda node: [*node.args, *[keyword.value for keyword in node.keywords]] if node.keywords else node.args,
     ast.Subscript: indices_of,
     ast.Compare: lambda node: (node.left, *node.comparators),
     ast.BoolOp: lambda node: node.values,
@@ -150,11 +150,11 @@ def parts_of(node: ast.expr) -> Sequence[ast.expr]:
 
 def parts_within(node: ast.expr) -> list[ast.expr]:
     """Return an expression and all of its subexpressions."""
-    found = [node]
-    for part in found:  # the list grows
+    exprs = [node]
+    for part in exprs:  # the list grows
         if (read := _PARTS.get(type(part))) is not None:
-            found += read(part)
-    return found
+            exprs += read(part)
+    return exprs
 
 
 def names_within(*nodes: ast.expr) -> set[str]:

@@ -206,7 +206,7 @@ def verify_prim_func(op: Operation) -> list[str]:
         problems = [
             f"has attribute '{name}' but is no PrimFunc (it has no attribute '{PRIM_FUNC}')" for name in present
         ]
-        others = {name: each for name, each in attributes.items() if name not in present}
+        others = {name: attribute for name, attribute in attributes.items() if name not in present}
         return [*problems, *attribute_problems(operation.name, others)]
     function_type = function_type_of(operation)
     return _problems(attributes, function_type.inputs, function_type.results)

@@ -123,7 +123,7 @@ def _upper_by_fraction(a: Number, x: Number) -> Number:
         an = -n * (n - a)
         b = b + 2.0
         d, c = an * d + b, b + an / c
-        d, c = (select(size_of(each) < tiny, tiny, each) for each in (d, c))
+        d, c = (select(size_of(number) < tiny, tiny, number) for number in (d, c))
         d = 1.0 / d
         change = d * c
         return [n + 1.0, b, c, d, h * change, change]

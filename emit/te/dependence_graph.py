@@ -60,13 +60,13 @@ def placeholder_of(shape: Sequence[Dim], dtype: str, number: int) -> Placeholder
     return Placeholder(known, name, place_of_caller(), dtype)
 
 
-def called(function: Callable[..., object], given: Sequence[Placeholder], infos: Sequence[Any]) -> list[Tensor]:
+def called(function: Callable[..., object], placeholders: Sequence[Placeholder], infos: Sequence[Any]) -> list[Tensor]:
     """Return the tensors that a rule's function returns, checked against these types.
 
     Raise RelaxError for a mismatch.
     """
     with blaming("the function that is given to call_te", function):
-        made = as_list(function(*given))
+        made = as_list(function(*placeholders))
     if len(made) != len(infos):
         raise RelaxError(f"call_te: the function gives {len(made)} tensors, the operator has {len(infos)} results")
     for tensor, info in zip(made, infos, strict=True):
@@ -100,15 +100,15 @@ def placeholders_of(outputs: Sequence[Tensor]) -> list[Placeholder]:
 
 def stages_of(recurrence: Recurrence) -> list[Computation]:
     """Return the computations between the states and the updates, in order."""
-    found: dict[Computation, None] = {}
+    stages: dict[Computation, None] = {}
     depending: set[Tensor] = set(recurrence.states)
     for tensor in ordered(recurrence.updates, _read_at_once):
         if not isinstance(tensor, Computed):
             continue
         if any(each in depending for each in tensor.computation.trace.tensors) or tensor in recurrence.updates:
             depending.add(tensor)
-            found[tensor.computation] = None
-    return list(found)
+            stages[tensor.computation] = None
+    return list(stages)
 
 
 def _read_at_once(tensor: Tensor) -> Sequence[Tensor]:

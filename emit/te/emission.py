@@ -178,7 +178,7 @@ class Emission:
         self._values.update(zip(recurrence.states, states, strict=True))
         for stage in stages:
             for tensor in stage.results:
-                number = [each for each, update in enumerate(recurrence.updates) if update is tensor]
+                number = [position for position, update in enumerate(recurrence.updates) if update is tensor]
                 self._values[tensor] = states[number[0]] if number else self._target(tensor)
 
         def step(t: Number) -> None:

@@ -131,7 +131,7 @@ def extern(
     if not callable(fcompute):
         raise place.problem(f"{what}: expected a function of inputs and outputs, got {fcompute!r}")
     if dtype is None:
-        dtypes = {each.dtype for each in sources}
+        dtypes = {source.dtype for source in sources}
         if len(dtypes) != 1:
             raise place.problem(f"{what}: say dtype=, its inputs are of {len(dtypes)}")
         dtype = dtypes.pop()
@@ -169,7 +169,7 @@ def scan(init: object, update: object, state_placeholder: object, inputs: object
         check_stages(recurrence)
     except RelaxError as error:
         raise place.problem(f"{what}: {error.message}") from None
-    recurrence.results.extend([Scanned(each.shape, name, place, recurrence, n) for n, each in enumerate(states)])
+    recurrence.results.extend([Scanned(state.shape, name, place, recurrence, n) for n, state in enumerate(states)])
     return recurrence.results[0] if len(states) == 1 else recurrence.results
 
 

@@ -64,13 +64,13 @@ class Recording:
 
         With `whole`, include operations with side effects.
         """
-        wanted = {ir.Value(result) for result in results}
+        values = {ir.Value(result) for result in results}
         kept = []
         for view in reversed(list(self.module.body.operations)):
             op = view.operation
-            if (whole and _does_more(op)) or any(result in wanted for result in op.results):
+            if (whole and _does_more(op)) or any(result in values for result in op.results):
                 kept.append(op)
-                wanted.update(value for inner in (op, *_within(op)) for value in self._operands(inner, body))
+                values.update(value for inner in (op, *_within(op)) for value in self._operands(inner, body))
         return kept[::-1]
 
     def _operands(self, op: Operation, body: object) -> list[Value]:
@@ -94,7 +94,7 @@ class Recording:
         if op.name == _HOLE:
             values[op.results[0]] = self._holes[op.results[0]].fill(self._body, *operands)
             return
-        attributes = {name: parse_attribute(str(each), self._context) for name, each in op.attributes.items()}
+        attributes = {name: parse_attribute(str(attribute), self._context) for name, attribute in op.attributes.items()}
         types = list(map(self._type, op.results))
         regions = len(op.regions)
         made = ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes, regions=regions)
@@ -112,7 +112,7 @@ class Recording:
 
 
 def _does_more(op: Operation) -> bool:
-    return any(each.name.startswith(_DO_MORE) for each in (op, *_within(op)))
+    return any(operation.name.startswith(_DO_MORE) for operation in (op, *_within(op)))
 
 
 def _within(op: Operation) -> list[Operation]:

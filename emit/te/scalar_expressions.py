@@ -347,8 +347,8 @@ class ReduceAxis(Deferred):
 
     @property
     def number(self) -> Index:
-        found: Index = body(f"where reduce axis '{self.name}' stands").reduce_index(self)
-        return found
+        index: Index = body(f"where reduce axis '{self.name}' stands").reduce_index(self)
+        return index
 
     def __str__(self) -> str:
         return self.name

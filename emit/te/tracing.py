@@ -257,8 +257,8 @@ def traced(shape: Sequence[Size], function: Callable[..., object], names: Sequen
     stray = next((axis for axis in tracing.reduced if all(axis is not each for each in order)), None)
     if stray is not None:
         raise RelaxError(f"reduce axis '{stray.name}' is used, and no reduction goes along it")
-    asked = tuple(each for hole, each in tracing.asked.items() if hole in needed)
-    kept, first = (tuple(each.value for each in values) for values in (results, starts))
+    asked = tuple(value for hole, value in tracing.asked.items() if hole in needed)
+    kept, first = (tuple(value.value for value in values) for values in (results, starts))
     return Traced(spatial, tuple(tracing.reduced.items()), asked, tuple(dtypes), bool(order), recording, kept, first)
 
 

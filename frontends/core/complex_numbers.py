@@ -170,7 +170,7 @@ def of_pairs(pairs: Tensor) -> ComplexValue:
     return ComplexValue(real, imag)
 
 
-def in_pairs(held: ComplexValue) -> Tensor:
+def in_pairs(complex_value: ComplexValue) -> Tensor:
     """Return a tensor of pairs that represents the complex numbers."""
-    real = held.real.ssa
-    return relax.stack([real, held.imag.ssa], axis=real.type.rank)
+    real = complex_value.real.ssa
+    return relax.stack([real, complex_value.imag.ssa], axis=real.type.rank)

@@ -81,11 +81,11 @@ class NamedConverters(Registry[NamedConverter]):
         `custom_call @mylib.op`.
         """
         self.load()
-        found = self._first(names)
+        converter = self._first(names)
         namespace = names[0].rpartition("@")[2].partition("::")[0].partition(".")[0]
-        if found is None and load_plugins(self._front_end, namespace):
-            found = self._first(names)
-        return found
+        if converter is None and load_plugins(self._front_end, namespace):
+            converter = self._first(names)
+        return converter
 
     def _first(self, names: tuple[str, ...]) -> NamedConverter | None:
         return next((each for name in names for each in self.tried(name)), None)

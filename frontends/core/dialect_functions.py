@@ -75,7 +75,7 @@ def _add_function(module: Operation, function: Operation, graph: DialectGraph, s
         outputs = graph.add_block(block, [graph.argument(argument, own.type) for argument, own in pairs])
         if graph.problems.found:
             return [], signature.result_names
-        return [_as_tensor(function, index, each) for index, each in enumerate(outputs)], signature.result_names
+        return [_as_tensor(function, index, output) for index, output in enumerate(outputs)], signature.result_names
 
     add_function(module, symbol_name(function), signature.infos, signature.names, body, graph.problems)
 

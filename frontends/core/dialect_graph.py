@@ -58,8 +58,8 @@ class DialectGraph(DialectScope):
 
     def add_block(self, block: Block, operands: Sequence[Held | None]) -> list[Held | None]:
         """Return the results of a block for the operands. A result that could not be imported is None."""
-        for argument, held in zip(block.arguments, operands, strict=True):
-            self._held[argument] = held
+        for argument, operand in zip(block.arguments, operands, strict=True):
+            self._held[argument] = operand
         for view in block.operations:
             operation = view.operation
             if operation.name in self.terminators:
@@ -68,7 +68,10 @@ class DialectGraph(DialectScope):
         raise Unsupported("a block without an end")
 
     def add_inner(self, block: Block, operands: Sequence[Held | None], region_of: Operation | None = None) -> list[Any]:
-        given = [each.inside(region_of) if region_of is not None and each is not None else each for each in operands]
+        given = [
+            operand.inside(region_of) if region_of is not None and operand is not None else operand
+            for operand in operands
+        ]
         return complete(self.inner(region_of).add_block(block, given))
 
     def inner(self: G, region_of: Operation | None = None) -> G:
@@ -92,10 +95,10 @@ class DialectGraph(DialectScope):
     # ---- operations ----
 
     def _add(self, operation: Operation) -> None:
-        inputs = [self.held(each) for each in operation.operands]
+        inputs = [self.held(operand) for operand in operation.operands]
         node = self.node_class(operation, inputs, self)
         with operation.location:
-            if any(each is None for each in inputs):
+            if any(input_ is None for input_ in inputs):
                 made = None  # The problem of the missing input is reported already.
                 if not self.is_known(node):
                     self.problems.add(problem_of(node, self.converters.unknown(node.op)))
@@ -154,13 +157,13 @@ class DialectGraph(DialectScope):
             return named(Value(ssa=stated(held.ssa, list(expected.shape or ()))), self.symbols)
         return held
 
-    def expected(self, held: Value, type_: Type) -> TensorInfo:
+    def expected(self, value: Value, type_: Type) -> TensorInfo:
         """Return the expected type of a result."""
         return self.node_class.info_of(type_)
 
 
 def complete(outputs: list[Any]) -> list[Any]:
-    if any(each is None for each in outputs):
+    if any(output is None for output in outputs):
         raise Incomplete
     return outputs
 

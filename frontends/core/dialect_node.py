@@ -87,7 +87,7 @@ class DialectNode(Node):
 
     @property
     def result_types(self) -> list[Type]:
-        return [each.type for each in self.operation.results]
+        return [result.type for result in self.operation.results]
 
     @property
     def info(self) -> TensorInfo:

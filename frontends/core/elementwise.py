@@ -23,13 +23,13 @@ def elementwise(
     node: Node, function: ScalarFunction, operands: Sequence[Tensor], *parameters: object, dtype: str = ""
 ) -> Tensor:
     """Return the tensor of `function(*numbers, *parameters)`, by default with the first operand's element type."""
-    infos = [info_of(each) for each in operands]
+    infos = [info_of(operand) for operand in operands]
     if (shape := reduce(_broadcast, [info.shape for info in infos])) is None or None in shape:
         raise node.fail("the rank or a size of its result is not known while the model is imported")
     result = TensorInfo(shape, dtype or infos[0].dtype)
     fitting = [
-        each if is_proven(info, result) else sizes.broadcast(each, shape)
-        for each, info in zip(operands, infos, strict=True)
+        operand if is_proven(info, result) else sizes.broadcast(operand, shape)
+        for operand, info in zip(operands, infos, strict=True)
     ]
     return call_elementwise(function, fitting, parameters, result, node.graph.kernels)
 

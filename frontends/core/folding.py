@@ -34,7 +34,7 @@ _MOST_ELEMENTS = 256
 
 def folding_where_known(inputs: Sequence[Held | None]) -> AbstractContextManager[None]:
     """Return a context for the conversion of a node. If all inputs are known and small, no operations are created."""
-    is_known = all(each is None or isinstance(each, Value) and _elements(each) is not None for each in inputs)
+    is_known = all(input_ is None or isinstance(input_, Value) and _elements(input_) is not None for input_ in inputs)
     return folding_by(_fold) if is_known else nullcontext()
 
 

@@ -52,13 +52,13 @@ def transformed_along(node: Node, x: Complex, axis: int, transform: Transform) -
     """
     given = x if transform.parts == 2 else Complex(x.real, None)
     last = len(info_of(given.real).shape or ()) - 1
-    order = [*(each for each in range(last + 1) if each != axis), axis]
+    order = [*(position for position in range(last + 1) if position != axis), axis]
     parts = [each if axis == last else relax.permute_dims(each, axes=order) for each in given if each is not None]
     size = sizes.sizes_of(Value(ssa=parts[0]))[-1]
     made = transformed(node, relax.stack(parts, axis=last + 1), size, transform)
     halves = [part(made, last + 1, place, place + 1, drop=True) for place in range(transform.outputs)]
-    back = [order.index(each) for each in range(last + 1)]
-    halves = [each if axis == last else relax.permute_dims(each, axes=back) for each in halves]
+    back = [order.index(index) for index in range(last + 1)]
+    halves = [half if axis == last else relax.permute_dims(half, axes=back) for half in halves]
     return Complex(halves[0], halves[1] if len(halves) == 2 else None)
 
 
@@ -174,22 +174,22 @@ def goes_in_stages(length: int, is_complex: bool) -> bool:
 
 def _factors(length: int) -> list[int]:
     """Return the factors of a length: at most one two in front, then fours, then odd primes."""
-    found = []
+    factors = []
     while length % 4 == 0:
-        found.append(4)
+        factors.append(4)
         length //= 4
     if length % 2 == 0:
-        found.insert(0, 2)
+        factors.insert(0, 2)
         length //= 2
     factor = 3
     while length > 1:
         if factor * factor > length:
             factor = length
         while length % factor == 0:
-            found.append(factor)
+            factors.append(factor)
             length //= factor
         factor += 2
-    return found
+    return factors
 
 
 def in_stages(parts: Pair, length: int, inverse: bool) -> Pair:
@@ -199,9 +199,9 @@ def in_stages(parts: Pair, length: int, inverse: bool) -> Pair:
         behind = length // (before * factor)
         split = [relax.reshape(half, (-1, before, factor, behind)) for half in parts]
         taken = [tuple(part(half, 2, place, place + 1, drop=True) for half in split) for place in range(factor)]
-        made = _apply_twiddles(_butterfly(taken, sign, dtype), before, behind, length, sign, dtype)
+        twiddles = _apply_twiddles(_butterfly(taken, sign, dtype), before, behind, length, sign, dtype)
         before *= factor
-        parts = _join(made, 0, length), _join(made, 1, length)
+        parts = _join(twiddles, 0, length), _join(twiddles, 1, length)
     return _scale(parts, 1 / length, dtype) if inverse else parts
 
 
@@ -247,7 +247,10 @@ def _butterfly(x: Sequence[Pair], sign: int, dtype: str) -> list[Pair]:
         angles = [2 * math.pi * number * at / len(x) for at in half]
         weighted = [_scale(each, math.cos(angle), dtype) for angle, each in zip(angles, sums, strict=True)]
         along = _sum([x[0], *weighted])
-        across = [_scale(each, sign * math.sin(angle), dtype) for angle, each in zip(angles, differences, strict=True)]
+        across = [
+            _scale(difference, sign * math.sin(angle), dtype)
+            for angle, difference in zip(angles, differences, strict=True)
+        ]
         total = _sum(across)
         side = relax.negative(total[1]), total[0]
         result[number], result[-number] = _both("add", along, side), _both("subtract", along, side)

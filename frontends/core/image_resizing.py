@@ -250,7 +250,7 @@ def as_image(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tenso
     fits = rank in (4, 5) and min(last) >= 2 and all(_is_exact(along) for along in alongs)
     if not fits or None in shape[2:]:
         return None
-    rounding, shrinks = settings.rounding, [isinstance(each.scale, float) and each.scale < 1 for each in alongs]
+    rounding, shrinks = settings.rounding, [isinstance(along.scale, float) and along.scale < 1 for along in alongs]
     if rounding == "as_scaled":
         if any(shrinks) and not all(shrinks):
             return None

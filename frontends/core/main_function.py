@@ -51,7 +51,9 @@ def add_function(
             return None
         type_ = ir.FunctionType.get(types, [value.type for value in results])
         function.attributes["function_type"] = ir.TypeAttr.get(type_)
-        function.attributes[RESULT_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in result_names])
+        function.attributes[RESULT_NAMES] = ir.ArrayAttr.get(
+            [ir.StringAttr.get(result_name) for result_name in result_names]
+        )
         return function
 
 

@@ -26,8 +26,8 @@ class MovedTaps(NamedTuple):
 
 def check_images(node: Node, data: Value, weight: Value, offsets: Value) -> None:
     """Check that the operands are images of known sizes and of floats."""
-    for each in (data, weight, offsets):
-        if each.shape is None or len(each.shape) != 4 or not all(isinstance(size, int) for size in each.shape[1:]):
+    for value in (data, weight, offsets):
+        if value.shape is None or len(value.shape) != 4 or not all(isinstance(size, int) for size in value.shape[1:]):
             raise node.fail("the data, weight and offsets must be 4-D and of known sizes")
     if not is_float(data.dtype):
         raise node.fail(f"only floats can be sampled between elements, got {data.dtype}")

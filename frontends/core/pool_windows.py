@@ -59,7 +59,7 @@ def with_borders(data: Tensor, windows: Windows, value: float, dtype: str) -> Te
             for width in (before, after)
         ]
         pieces.insert(1, data)
-        around = [each for each in pieces if each is not None]
+        around = [piece for piece in pieces if piece is not None]
         data = relax.concat([*around], axis=axis) if len(around) > 1 else data
         shape[axis] = sizes.plus(sizes.plus(shape[axis], before), after)
     return data

@@ -54,7 +54,9 @@ def _checked(program: MlirModule, source: str | bytes, name: str) -> MlirModule:
     try:
         if not check_attributes(program.operation):
             raise ModelError(f"cannot read '{name}': malformed attributes")
-        assert all(each.name for each in operations_in(program.operation))  # Names that are not UTF-8 raise here.
+        assert all(
+            operation.name for operation in operations_in(program.operation)
+        )  # Names that are not UTF-8 raise here.
         program.operation.get_asm(large_elements_limit=_SHOWN, large_resource_limit=_SHOWN, enable_debug_info=True)
     except UnicodeDecodeError:
         raise ModelError(f"cannot read '{name}': a name or a text in it is not UTF-8") from None

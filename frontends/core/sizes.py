@@ -146,11 +146,11 @@ def reshaped(x: Tensor, sizes: Sequence[Size]) -> Tensor:
 
 def with_rest(own: Sequence[Size], wanted: Sequence[Size]) -> list[Size]:
     """Return a shape in which -1 is replaced by the remaining number of elements."""
-    if not any(_is(each, -1) for each in wanted):
+    if not any(_is(size, -1) for size in wanted):
         return list(wanted)
-    given = product([each for each in wanted if not _is(each, -1)])
+    given = product([size for size in wanted if not _is(size, -1)])
     rest = 0 if _is(given, 0) else divided(product(own), given)
-    return [rest if _is(each, -1) else each for each in wanted]
+    return [rest if _is(size, -1) else size for size in wanted]
 
 
 def _is(size: Size, number: int) -> bool:
@@ -213,7 +213,7 @@ def _slice_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]], 
     shape = value.shape
     assert shape is not None
     every = [bounds.get(axis, (0, OPEN, 1)) for axis in range(len(shape))]
-    lists = [as_tensor([each[place] for each in every]) for place in range(3)]
+    lists = [as_tensor([sizes[place] for sizes in every]) for place in range(3)]
     lengths = [
         slice_length(begin, end, step, size) if is_known(begin, end, size) else None
         for (begin, end, step), size in zip(every, shape, strict=True)

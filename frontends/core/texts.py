@@ -16,7 +16,7 @@ def texts_of(strings: Sequence[str], shape: Sequence[int]) -> Texts:
 
     words = list(dict.fromkeys(strings)) or [""]
     places = {word: place for place, word in enumerate(words)}
-    array = numpy.array([places[each] for each in strings], "int64")
+    array = numpy.array([places[string] for string in strings], "int64")
     return Texts(Value(array=array.reshape(tuple(shape))), words)
 
 

@@ -57,9 +57,9 @@ class Value(KnownTensor):
             if not isinstance(info := decode(self._ssa.type), TensorInfo):
                 raise ModelError("expected a tensor, got a sequence or an optional")
             return info
-        held = self._elements if self.array is None else self.array
+        _elements = self._elements if self.array is None else self.array
         dtype = self._dtype if self.array is None else tensor((), self.array.dtype.name).dtype
-        return TensorInfo(tuple(held.shape), dtype)
+        return TensorInfo(tuple(_elements.shape), dtype)
 
     @property
     def dtype(self) -> str:

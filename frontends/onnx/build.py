@@ -38,8 +38,8 @@ def add_main(module: Operation, model: OnnxModel, shapes: Mapping[str, InputShap
         results = [value.ssa for value in all_tensors(list(map(form_of, outputs)), outputs)]
         return results, [output.name for output in graph.output]
 
-    infos = [info for each in inputs for info in each.infos]
-    names = [name for each in inputs for name in each.names]
+    infos = [info for input_ in inputs for info in input_.infos]
+    names = [name for input_ in inputs for name in input_.names]
     if (function := add_function(module, "main", infos, names, body, problems, place=graph.name)) is None:
         return
     with module.context:
@@ -50,17 +50,17 @@ def add_main(module: Operation, model: OnnxModel, shapes: Mapping[str, InputShap
         }
         if labels:
             function.attributes[RESULT_LABELS] = encode_labels(labels)
-        _set_groups(function, INPUT_GROUPS, [each.group for each in inputs])
-        _set_groups(function, RESULT_GROUPS, [form_of(each).group for each in outputs])
+        _set_groups(function, INPUT_GROUPS, [input_.group for input_ in inputs])
+        _set_groups(function, RESULT_GROUPS, [form_of(output).group for output in outputs])
 
 
 def _add_body(importer: GraphImporter, inputs: list[PassedInput], arguments: Sequence[Tensor]) -> list[Held]:
     graph = importer.model.proto.graph
     rest = iter(arguments)
-    for each in inputs:
-        values = [Value(ssa=next(rest)) for _ in each.infos]
+    for input_ in inputs:
+        values = [Value(ssa=next(rest)) for _ in input_.infos]
         single = values[0] if values else EmptyOptional()
-        importer.define(each.name, SequenceValue(values, each.dtype) if each.kind == LIST else single)
+        importer.define(input_.name, SequenceValue(values, input_.dtype) if input_.kind == LIST else single)
     importer.add_initializers(graph)
     importer.add_nodes(graph.node)
     if importer.problems.found:
@@ -79,14 +79,14 @@ def _add_body(importer: GraphImporter, inputs: list[PassedInput], arguments: Seq
     return outputs
 
 
-def _of_declared_rank(held: OneOf, output: ValueInfoProto) -> OneOf | Value:
+def _of_declared_rank(choice: OneOf, output: ValueInfoProto) -> OneOf | Value:
     """Return the tensor of the rank that the model declares for its output. The rank is checked at run time."""
     tensor = output.type.tensor_type
-    ranks = [each.rank for each in held.tensors]
+    ranks = [each.rank for each in choice.tensors]
     if not tensor.HasField("shape") or ranks.count(len(tensor.shape.dim)) != 1:
-        return held
+        return choice
     message = f"output '{shown(output.name)}' is declared with {{}} dimensions, but has another rank"
-    return checked(held, ranks.index(len(tensor.shape.dim)), message)
+    return checked(choice, ranks.index(len(tensor.shape.dim)), message)
 
 
 def _set_groups(function: Operation, attribute: str, groups: list[Group]) -> None:

@@ -58,7 +58,10 @@ def problems_of(path: str, *, shapes: Mapping[str, InputShape] | None = None, li
 
 def _operators() -> list[tuple[str, str, str]]:
     """Return each operator with the first version and the location of its converter."""
-    return [(f"{each.domain}.{each.name}".lstrip("."), f"{each.since:>3}", each.place) for each in all_converters()]
+    return [
+        (f"{converter.domain}.{converter.name}".lstrip("."), f"{converter.since:>3}", converter.place)
+        for converter in all_converters()
+    ]
 
 
 READER = Reader(from_onnx, problems_of, _operators)

@@ -39,8 +39,8 @@ def note_model(proto: ModelProto, inputs: Sequence[PassedInput]) -> None:
             {each.domain or "ai.onnx": each.version for each in proto.opset_import},
             [
                 {"name": name, "type": type_text(info)}
-                for each in inputs
-                for name, info in zip(each.names, each.infos, strict=True)
+                for input_ in inputs
+                for name, info in zip(input_.names, input_.infos, strict=True)
             ],
             [output.name for output in graph.output],
             len(graph.initializer),
@@ -83,10 +83,10 @@ def _fact(node: OnnxNode, outputs: Sequence[Held | None], around: str, has_nodes
 
 
 def _outcome(node: OnnxNode, outputs: Sequence[Held | None]) -> str:
-    if not (made := [value for value in outputs if isinstance(value, Value) and value.is_in_graph]):
+    if not (values := [value for value in outputs if isinstance(value, Value) and value.is_in_graph]):
         return "constant"
-    given = [value.ssa for value in node.inputs if isinstance(value, Value) and value.is_in_graph]
-    return "input" if all(value.ssa in given for value in made) else "operators"
+    ssas = [value.ssa for value in node.inputs if isinstance(value, Value) and value.is_in_graph]
+    return "input" if all(value.ssa in ssas for value in values) else "operators"
 
 
 def attribute_text(attribute: AttributeProto) -> str:

@@ -93,7 +93,7 @@ class GraphImporter(Scope):
     def convert(self, node: OnnxNode) -> Sequence[Held | None]:
         """Convert a node and return its outputs."""
         self.model.room.take_node()
-        if (several := next((each for each in node.inputs if isinstance(each, OneOf)), None)) is not None:
+        if (several := next((input_ for input_ in node.inputs if isinstance(input_, OneOf)), None)) is not None:
             return self._convert_each(node, several)
         if moves_texts(node):
             return moved(node, lambda inputs: self.convert(self.node_of(node.proto, inputs)))
@@ -108,17 +108,17 @@ class GraphImporter(Scope):
 
     def _convert_each(self, node: OnnxNode, several: OneOf) -> Sequence[Held | None]:
         """Convert a node with a tensor that is one of several. Return its named outputs."""
-        wanted = [index for index, name in enumerate(node.proto.output) if name]
+        indices = [index for index, name in enumerate(node.proto.output) if name]
 
         def convert(inputs: Sequence[Held | None], operation: Operation | None) -> list[Held]:
             inner, held = self, list(inputs)
             if operation is not None:
                 inner = GraphImporter(self.model, self.problems, self.symbols, self, operation)
-                held = [each if each is None else each.inside(operation) for each in inputs]
+                held = [input_ if input_ is None else input_.inside(operation) for input_ in inputs]
             outputs = inner.convert(inner.node_of(node.proto, held))
-            return _complete([outputs[index] for index in wanted if index < len(outputs)])
+            return _complete([outputs[index] for index in indices if index < len(outputs)])
 
-        made = dict(zip(wanted, convert_each(node, several, convert), strict=False))
+        made = dict(zip(indices, convert_each(node, several, convert), strict=False))
         return [made.get(index) for index in range(node.output_count)]
 
     def _expand(self, node: OnnxNode, function: FunctionProto) -> list[Held | None]:

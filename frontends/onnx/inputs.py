@@ -49,9 +49,9 @@ class PassedInput(NamedTuple):
 def passed_inputs(model: OnnxModel, shapes: Mapping[str, InputShape]) -> list[PassedInput]:
     """Return the inputs that callers pass. `shapes` replaces shapes of the model."""
     inputs = declared_inputs(model)
-    _check_names(shapes, [each.name for each in inputs])
-    symbols = _Symbols([each.type for each in inputs], shapes.values())
-    return [_passed_input(each, shapes, symbols) for each in inputs]
+    _check_names(shapes, [input_.name for input_ in inputs])
+    symbols = _Symbols([input_.type for input_ in inputs], shapes.values())
+    return [_passed_input(input_, shapes, symbols) for input_ in inputs]
 
 
 def declared_inputs(model: OnnxModel) -> list[ValueInfoProto]:
@@ -83,7 +83,7 @@ class _Symbols:
     """Symbols of sizes: one for each name in the model, and new ones for sizes without a name."""
 
     def __init__(self, types: Sequence[TypeProto], asked_for: Iterable[object]):
-        names = [dim.dim_param for each in types for dim in _tensor_of(each).shape.dim if dim.dim_param]
+        names = [dim.dim_param for type_ in types for dim in _tensor_of(type_).shape.dim if dim.dim_param]
         # Names that are valid symbols are kept. Others get the nearest valid name.
         own = [name for name in dict.fromkeys(names) if not _NO_NAME.fullmatch(name)]
         self._known = {name: name for name in own if _as_symbol(name) == name and name not in FUNCTIONS}

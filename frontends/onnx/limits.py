@@ -18,7 +18,7 @@ def expanded_nodes(proto: ModelProto) -> int:
 
 class _NodeCount:
     def __init__(self, functions: Iterable[FunctionProto]):
-        self._functions = {(each.domain, each.name): each for each in functions}
+        self._functions = {(function.domain, function.name): function for function in functions}
         self._known: dict[int, int] = {}
 
     def of_nodes(self, nodes: Iterable[NodeProto], depth: int) -> int:

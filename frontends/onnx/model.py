@@ -111,7 +111,7 @@ def _parse(data: bytes, what: str) -> ModelProto:
 
 def versions_of(imports: Any) -> dict[str, int]:
     """Return versions by domain from the `opset_import` of a model or a function."""
-    return {"" if each.domain in DEFAULT_DOMAINS else each.domain: each.version for each in imports}
+    return {"" if import_.domain in DEFAULT_DOMAINS else import_.domain: import_.version for import_ in imports}
 
 
 def _opsets(proto: ModelProto) -> dict[str, int]:
@@ -125,14 +125,14 @@ def _check_opsets(whose: str, imports: Any) -> None:
     import onnx
 
     versions = versions_of(imports)
-    for each in imports:
-        domain = "" if each.domain in DEFAULT_DOMAINS else each.domain
-        if not 1 <= each.version <= _LAST_VERSION:
-            reason = "versions begin with 1" if each.version < 1 else "there are no such versions"
-            raise ModelError(f"{whose} is for opset {each.version} of {_named(domain)}: {reason}")
-        if each.version != versions[domain]:
+    for import_ in imports:
+        domain = "" if import_.domain in DEFAULT_DOMAINS else import_.domain
+        if not 1 <= import_.version <= _LAST_VERSION:
+            reason = "versions begin with 1" if import_.version < 1 else "there are no such versions"
+            raise ModelError(f"{whose} is for opset {import_.version} of {_named(domain)}: {reason}")
+        if import_.version != versions[domain]:
             raise ModelError(
-                f"{whose} is for opset {each.version} and for opset {versions[domain]} of {_named(domain)} at once"
+                f"{whose} is for opset {import_.version} and for opset {versions[domain]} of {_named(domain)} at once"
             )
     newest = onnx.defs.onnx_opset_version()
     if versions.get("", 1) > newest:

@@ -28,12 +28,12 @@ def lines_to_teach(node: OnnxNode) -> str:
     """Return the Python lines that register a converter for a node's operator before the import."""
     domain, op = _quoted(node.domain), _quoted(node.op)
     called = f"{domain}.{op}" if domain else op
-    names = ["x", "y", "z"] if len(node.inputs) <= 3 else [f"x{each}" for each in range(len(node.inputs))]
+    names = ["x", "y", "z"] if len(node.inputs) <= 3 else [f"x{index}" for index in range(len(node.inputs))]
     names = names[: len(node.inputs)]
     inputs = f"[{', '.join(names)}]"
     result = "node.value(0).info" if names else '"tensor<4xf32>"'
     results = result if node.output_count == 1 else f"[{result}] * {node.output_count}"
-    given = ", ".join(f"node.tensor({each})" for each in range(len(names)))
+    given = ", ".join(f"node.tensor({position})" for position in range(len(names)))
     lines = [
         f'@rx.register_onnx("{domain}", "{op}")',
         f"def {_function_name(node.op)}(node):",

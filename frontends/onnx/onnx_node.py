@@ -106,8 +106,8 @@ class OnnxNode(AnyNode):
 
     def tensor_proto(self, name: str) -> TensorProto | None:
         """Return a tensor attribute as in the model. Its elements may be strings."""
-        held: TensorProto | None = self._get(name, _TENSOR, "a tensor", None, lambda held: held.t)
-        return held
+        proto: TensorProto | None = self._get(name, _TENSOR, "a tensor", None, lambda held: held.t)
+        return proto
 
     def subgraph(self, name: str) -> GraphProto | None:
         """Return an attribute that is a GraphProto."""

@@ -32,7 +32,7 @@ def _schema(domain: str, op: str, version: int) -> Any:
 @functools.cache
 def _attributes(domain: str, op: str, version: int) -> dict[str, bool]:
     """Return an operator's attributes, with True for required attributes."""
-    return {name: bool(each.required) for name, each in _schema(domain, op, version).attributes.items()}
+    return {name: bool(attribute.required) for name, attribute in _schema(domain, op, version).attributes.items()}
 
 
 def check_node(node: OnnxNode) -> None:
@@ -66,8 +66,10 @@ def expansion_of(node: OnnxNode, model: OnnxModel) -> FunctionProto | None:
 
 def own_function(node: OnnxNode, model: OnnxModel) -> FunctionProto | None:
     """Return the model's own function that a node calls, if any."""
-    found = (each for each in model.proto.functions if each.name == node.op and each.domain == node.domain)
-    return next(found, None)
+    functions = (
+        function for function in model.proto.functions if function.name == node.op and function.domain == node.domain
+    )
+    return next(functions, None)
 
 
 def is_defined_by_onnx(node: OnnxNode) -> bool:
@@ -93,7 +95,12 @@ def _build_for(schema: Any, node: OnnxNode) -> FunctionProto | None:
     count = len(node.inputs)
     types = [_type_proto(node.value(at)).SerializeToString() if node.has(at) else b"" for at in range(count)]
     version = max(
-        (each for each in schema.context_dependent_function_opset_versions if each <= node.version), default=0
+        (
+            opset_version
+            for opset_version in schema.context_dependent_function_opset_versions
+            if opset_version <= node.version
+        ),
+        default=0,
     )
     if not version:
         return None
@@ -121,7 +128,9 @@ def _type_proto(value: Value) -> TypeProto:
 
 def _defaults(schema: Any) -> dict[str, AttributeProto]:
     """Return the default values of attributes."""
-    return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
+    return {
+        name: attribute.default_value for name, attribute in schema.attributes.items() if attribute.default_value.name
+    }
 
 
 def _with_attributes(function: FunctionProto, node: OnnxNode, defaults: dict[str, AttributeProto]) -> FunctionProto:
@@ -137,11 +146,11 @@ def _with_attributes(function: FunctionProto, node: OnnxNode, defaults: dict[str
     return filled
 
 
-def _fill(node: NodeProto, given: dict[str, AttributeProto], defaults: dict[str, AttributeProto]) -> None:
+def _fill(node: NodeProto, protos: dict[str, AttributeProto], defaults: dict[str, AttributeProto]) -> None:
     for index in reversed(range(len(node.attribute))):
         attribute = node.attribute[index]
         if attribute.ref_attr_name:
-            name, source = attribute.name, given.get(attribute.ref_attr_name, defaults.get(attribute.ref_attr_name))
+            name, source = attribute.name, protos.get(attribute.ref_attr_name, defaults.get(attribute.ref_attr_name))
             if source is None:
                 del node.attribute[index]
             else:
@@ -149,4 +158,4 @@ def _fill(node: NodeProto, given: dict[str, AttributeProto], defaults: dict[str,
                 attribute.name = name
         elif attribute.HasField("g"):
             for inner in attribute.g.node:
-                _fill(inner, given, defaults)
+                _fill(inner, protos, defaults)

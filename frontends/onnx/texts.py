@@ -39,21 +39,21 @@ def held_of(tensor: TensorProto, data: TensorData) -> Value | Texts:
 
 def moves_texts(node: OnnxNode) -> bool:
     """Check whether a node has string inputs and does not read the strings."""
-    return (node.op in _MOVING or node.op in _ABOUT) and any(isinstance(each, Texts) for each in node.inputs)
+    return (node.op in _MOVING or node.op in _ABOUT) and any(isinstance(input_, Texts) for input_ in node.inputs)
 
 
 def moved(node: OnnxNode, convert: Callable[[list[Held | None]], Sequence[Held | None]]) -> list[Held | None]:
     """Return the outputs of such a node. `convert` computes them from inputs without strings."""
     chosen = {**_MOVING, **_ABOUT}[node.op]
     places = range(len(node.inputs)) if chosen is None else chosen
-    given = [each for place, each in enumerate(node.inputs) if place in places and isinstance(each, Texts)]
-    if len(given) != len(places) or len(given) != sum(isinstance(each, Texts) for each in node.inputs):
+    given = [input_ for place, input_ in enumerate(node.inputs) if place in places and isinstance(input_, Texts)]
+    if len(given) != len(places) or len(given) != sum(isinstance(input_, Texts) for input_ in node.inputs):
         raise node.fail("expected numbers, got strings, alone or together with numbers")
     words = all_words(given)
     inputs: list[Held | None] = [
-        of_words(each, words).places if isinstance(each, Texts) else each for each in node.inputs
+        of_words(input_, words).places if isinstance(input_, Texts) else input_ for input_ in node.inputs
     ]
     outputs = convert(inputs)
     if node.op in _ABOUT:
         return list(outputs)
-    return [Texts(each, words) if isinstance(each, Value) else each for each in outputs]
+    return [Texts(output, words) if isinstance(output, Value) else output for output in outputs]

@@ -70,10 +70,10 @@ class _At(NamedTuple):
         return self._picked(numpy.flatnonzero(truth))
 
     def _picked(self, points: Array) -> _At:
-        def pick(held: Numbers) -> Numbers:
-            return held if isinstance(held, int) or not held.ndim else held[points]
+        def pick(numbers: Numbers) -> Numbers:
+            return numbers if isinstance(numbers, int) or not numbers.ndim else numbers[points]
 
-        values = {name: pick(held) for name, held in self.values.items()}
+        values = {name: pick(value) for name, value in self.values.items()}
         return _At(values, len(points), tuple(map(pick, self.times)), self.is_sure)
 
     def along(self, name: str, start: Numbers, stop: Numbers) -> _At:
@@ -132,7 +132,7 @@ class Accesses:
                     definitions.setdefault(loop.name, []).extend([loop.start or loop.stop, loop.stop])
             elif isinstance(statement, Store) and statement.buffer is self._buffer:
                 waiting += statement.indices
-            for node in (part for each in expressions_of(statement) for part in parts_within(each)):
+            for node in (part for expression in expressions_of(statement) for part in parts_within(expression)):
                 if isinstance(node, ast.Subscript) and self._is_element(node):
                     waiting += indices_of(node)
                 elif (choice := self._names.choice(node)) is not None:
@@ -154,7 +154,9 @@ class Accesses:
     def _touches(self, statement: Statement) -> bool:
         if isinstance(statement, Store) and statement.buffer is self._buffer:
             return True
-        return any(self._is_element(part) for each in expressions_of(statement) for part in parts_within(each))
+        return any(
+            self._is_element(part) for expression in expressions_of(statement) for part in parts_within(expression)
+        )
 
     def _is_element(self, node: ast.expr) -> bool:
         return buffer_name(node) == self._buffer.name
@@ -236,7 +238,7 @@ class Accesses:
             return None
 
     def _access(self, node: ast.AST, is_store: bool, indices: Sequence[ast.expr] | None, at: _At) -> StatementAccess:
-        found = [] if indices is None else [self._value(each, at) for each in indices]
+        found = [] if indices is None else [self._value(index, at) for index in indices]
         known = tuple(each for each in found if each is not None)
         places = None if indices is None or len(known) < len(found) else known
         return StatementAccess(node, is_store, at.points, places, at.times, at.is_sure and places is not None)
@@ -252,9 +254,9 @@ class Accesses:
             yield from self._reads(yes, at.only(truth))
             yield from self._reads(no, at.only(_negated(truth)))
         elif isinstance(node, ast.BoolOp):
-            for each in node.values:
-                yield from self._reads(each, at)
-                truth = self._value(each, at)
+            for value in node.values:
+                yield from self._reads(value, at)
+                truth = self._value(value, at)
                 at = at.only(truth if isinstance(node.op, ast.And) else _negated(truth))
         else:
             for part in parts_of(node):

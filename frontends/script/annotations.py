@@ -57,7 +57,7 @@ def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], requir
     """Return the arguments of a call by parameter name. Raises ScriptError."""
     source = names.source
     aliases = dict.fromkeys(TYPE_ARGUMENTS, "out_sinfo") if "out_sinfo" in parameters else {}
-    given = dict(zip(parameters, call.args, strict=False))
+    arguments = dict(zip(parameters, call.args, strict=False))
     if len(call.args) > len(parameters):
         message = f"{ast.unparse(call.func)} takes at most {len(parameters)} arguments"
         raise source.problem(call.args[len(parameters)], message)
@@ -67,14 +67,14 @@ def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], requir
             name = keyword.arg or "**"
             message = f"{ast.unparse(call.func)} has no argument '{name}'"
             raise source.problem(keyword.value, message, parameters, name)
-        if parameter in given:
+        if parameter in arguments:
             message = f"{ast.unparse(call.func)}: argument '{parameter}' is given twice"
             raise source.problem(keyword.value, message)
-        given[parameter] = keyword.value
+        arguments[parameter] = keyword.value
     for name in parameters[:required]:
-        if name not in given:
+        if name not in arguments:
             raise source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
-    return given
+    return arguments
 
 
 def argument_of(names: Names, call: ast.Call, parameter: str) -> ast.expr:
@@ -169,7 +169,7 @@ class Annotations:
             return self.symbols[node.id]
         sign, operands = operation_of(node)
         if len(operands) == 2 and sign in _OPERATORS:
-            return _OPERATORS[sign](*(self._dim(each, new) for each in operands))
+            return _OPERATORS[sign](*(self._dim(operand, new) for operand in operands))
         if isinstance(node, ast.Call) and not self.names.is_helped(node):
             return self._dim_of_call(node, new)
         try:
@@ -207,12 +207,12 @@ class Annotations:
     def _dim_of_call(self, node: ast.Call, new: bool) -> Dim:
         kind, name = self.names.word(node)
         name = name or getattr(node.func, "id", "")
-        sizes = [each for each in node.args if text_of(each) is None]
+        sizes = [arg for arg in node.args if text_of(arg) is None]
         if kind == TIR and name in ("int64", "int32", "cast", "Cast") and sizes:
             return self._dim(sizes[0], new)
         if name not in _FUNCTIONS or kind not in (TIR, "") or len(node.args) != 2 or node.keywords:
             raise self.names.source.problem(node.func, "this is not a function of sizes", _FUNCTIONS, name)
-        return _OPERATORS[SIGN_OF_WORD[name]](*(self._dim(each, new) for each in node.args))
+        return _OPERATORS[SIGN_OF_WORD[name]](*(self._dim(arg, new) for arg in node.args))
 
     # ---- types ----
 
@@ -247,8 +247,8 @@ class Annotations:
             shown = ast.unparse(node)
             raise source.problem(node, f"this is not a type: {shown[:80]}", _TYPES, name or shown)
         call = node if isinstance(node, ast.Call) else ast.copy_location(ast.Call(node, [], []), node)
-        found: TypeTree = getattr(self, f"_type_{name.lower()}")(call, new)
-        return found
+        type_tree: TypeTree = getattr(self, f"_type_{name.lower()}")(call, new)
+        return type_tree
 
     def _within(self, node: ast.expr, text: str, what: str) -> ast.expr:
         """Parse an expression in a string, with the string's position."""
@@ -258,14 +258,14 @@ class Annotations:
             raise self.names.source.problem(node, f"this is not a {what}") from None
 
     def _type_tensor(self, call: ast.Call, new: bool) -> Info:
-        given = arguments_of(self.names, call, ("shape", "dtype", "vdevice", "ndim"))
-        shape, dtype, rank = given.get("shape"), given.get("dtype"), given.get("ndim")
+        arguments = arguments_of(self.names, call, ("shape", "dtype", "vdevice", "ndim"))
+        shape, dtype, rank = arguments.get("shape"), arguments.get("dtype"), arguments.get("ndim")
         if shape is not None and dtype is None and text_of(shape) is not None:
             shape, dtype = None, shape  # R.Tensor("float32")
         name = "f32" if dtype is None else self.dtype(dtype)
-        held = self._shape_called(shape.id) if isinstance(shape, ast.Name) else None
-        if held is not None:
-            return TensorInfo(held.dims, name)
+        shape_info = self._shape_called(shape.id) if isinstance(shape, ast.Name) else None
+        if shape_info is not None:
+            return TensorInfo(shape_info.dims, name)
         if shape is not None and not (isinstance(shape, ast.Constant) and shape.value is None):
             return TensorInfo(self.shape(shape, new=new), name)
         count = self._count(rank)
@@ -279,22 +279,22 @@ class Annotations:
                 continue
             if not isinstance(each, ast.Call):
                 return True
-            given = arguments_of(self.names, each, ("shape", "dtype", "vdevice", "ndim"))
-            if "dtype" not in given and not (text_of(given.get("shape")) is not None):
+            arguments = arguments_of(self.names, each, ("shape", "dtype", "vdevice", "ndim"))
+            if "dtype" not in arguments and not (text_of(arguments.get("shape")) is not None):
                 return True
         return False
 
     def _type_shape(self, call: ast.Call, new: bool) -> Info:
-        given = arguments_of(self.names, call, ("values", "ndim"))
-        if "values" in given:
-            return ShapeInfo(self.shape(given["values"], new=new))
-        count = self._count(given.get("ndim"))
+        arguments = arguments_of(self.names, call, ("values", "ndim"))
+        if "values" in arguments:
+            return ShapeInfo(self.shape(arguments["values"], new=new))
+        count = self._count(arguments.get("ndim"))
         return ShapeInfo(None if count is None else (None,) * count)
 
     def _type_prim(self, call: ast.Call, new: bool) -> Info:
-        given = arguments_of(self.names, call, ("dtype", "value"))
-        value = self.dim(given["value"], new=new) if "value" in given else None
-        return ScalarInfo(self.dtype(given["dtype"]) if "dtype" in given else "i64", value)
+        arguments = arguments_of(self.names, call, ("dtype", "value"))
+        value = self.dim(arguments["value"], new=new) if "value" in arguments else None
+        return ScalarInfo(self.dtype(arguments["dtype"]) if "dtype" in arguments else "i64", value)
 
     def _type_object(self, call: ast.Call, new: bool) -> Info:
         del new

@@ -26,7 +26,7 @@ def elements_inside(program: Program, annotations: Annotations) -> set[ast.AST]:
     reader = _Ranges(program, annotations)
     reader.statements(program.body, {})
     for buffer in dict.fromkeys(reader.open.values()):
-        nodes = [node for node, held in reader.open.items() if held is buffer]
+        nodes = [node for node, value in reader.open.items() if value is buffer]
         if all(isinstance(dim, int) for dim in buffer.dims):
             reader.inside.update(_gone_through(program, annotations, buffer, nodes))
     return reader.inside
@@ -37,7 +37,7 @@ class _Ranges:
 
     def __init__(self, program: Program, annotations: Annotations):
         self._annotations, self._names = annotations, annotations.names
-        self._buffers = {each.name: each for each in program.parameters if isinstance(each, Buffer)}
+        self._buffers = {parameter.name: parameter for parameter in program.parameters if isinstance(parameter, Buffer)}
         self.inside: set[ast.AST] = set()
         #: Accesses that are not proven in bounds, with their buffers.
         self.open: dict[ast.AST, Buffer] = {}
@@ -86,7 +86,7 @@ class _Ranges:
     def _element(
         self, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr], at: Mapping[str, Range | None]
     ) -> None:
-        if all(map(self._is_inside, [self._range(each, at) for each in indices], buffer.dims)):
+        if all(map(self._is_inside, [self._range(index, at) for index in indices], buffer.dims)):
             self.inside.add(node)
         else:
             self.open[node] = buffer

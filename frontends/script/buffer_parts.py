@@ -45,16 +45,16 @@ def vector_store(
     Returns the loop variable, its number of iterations, and the target and value at that variable; None if the target
     is an element. Raises ScriptError if the elements depend on each other.
     """
-    if not any(_is_part(names, each) for each in indices_of(target)):
+    if not any(_is_part(names, index) for index in indices_of(target)):
         return None
     element = _Lane(names)
     place = element.visit(deepcopy(target))
     written = element.visit(deepcopy(value))
     assert element.lanes is not None
-    for each in (part for top in (written, *indices_of(place)) for part in parts_within(top)):
-        if not isinstance(each, ast.Subscript) or ast.dump(each.value) != ast.dump(place.value):
+    for expr in (part for top in (written, *indices_of(place)) for part in parts_within(top)):
+        if not isinstance(expr, ast.Subscript) or ast.dump(expr.value) != ast.dump(place.value):
             continue
-        if ast.dump(each.slice) != ast.dump(place.slice):
+        if ast.dump(expr.slice) != ast.dump(place.slice):
             message = "this part reads its buffer at other indices, which a loop may already have overwritten"
             raise names.source.problem(target, message)
     return _LANE, element.lanes, place, written
@@ -73,7 +73,7 @@ class _Lane(ast.NodeTransformer):
         self.lanes: int | None = None
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        if sum(_is_part(self._names, each) for each in indices_of(node)) > 1:
+        if sum(_is_part(self._names, index) for index in indices_of(node)) > 1:
             raise self._names.source.problem(node, "a part has one dimension: the other indices must be numbers")
         return self.generic_visit(node)
 
@@ -83,12 +83,14 @@ class _Lane(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         kind, name = self._names.word(node)
         if kind == TIR and name in _RAMPS:
-            given = arguments_of(self._names, node, ("base", "stride", "lanes"), 3)
-            return self._at(node, BufferPart(given["base"], given["stride"], _count(self._names, given["lanes"])))
+            arguments = arguments_of(self._names, node, ("base", "stride", "lanes"), 3)
+            return self._at(
+                node, BufferPart(arguments["base"], arguments["stride"], _count(self._names, arguments["lanes"]))
+            )
         if kind == TIR and name in _BROADCASTS:
-            given = arguments_of(self._names, node, ("value", "lanes"), 2)
-            self._agree(node, _count(self._names, given["lanes"]))
-            return self.visit(given["value"])
+            arguments = arguments_of(self._names, node, ("value", "lanes"), 2)
+            self._agree(node, _count(self._names, arguments["lanes"]))
+            return self.visit(arguments["value"])
         return self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
@@ -153,7 +155,7 @@ def _sum(names: Names, node: ast.expr) -> tuple[list[str], int]:
         return [], value
     sign, operands = operation_of(node)
     if len(operands) == 2 and sign in ("+", "-"):
-        (left, number), (right, other) = (_sum(names, each) for each in operands)
+        (left, number), (right, other) = (_sum(names, operand) for operand in operands)
         if sign == "+" or not right:
             return sorted([*left, *right]), APPLIED[sign](number, other)
     return [ast.dump(node)], 0
@@ -193,15 +195,15 @@ def within(names: Names, region: MatchedRegion | BufferView, statements: Sequenc
             if name == region.name or name in used:
                 message = f"'{name}' is redefined in the scope of the region '{region.name}'"
                 raise names.source.problem(statement, message)
-    return [_Whole(names, region).visit(deepcopy(each)) for each in statements]
+    return [_Whole(names, region).visit(deepcopy(stmt)) for stmt in statements]
 
 
-def region_of(names: Names, name: str, given: Mapping[str, ast.expr], buffer: Buffer) -> MatchedRegion:
+def region_of(names: Names, name: str, exprs: Mapping[str, ast.expr], buffer: Buffer) -> MatchedRegion:
     """Return the region of `T.match_buffer(A[i * 16 : i * 16 + 16, 0:16], (16, 16))`. Raises ScriptError.
 
     Without a subscript the region is the whole buffer.
     """
-    param = given["param"]
+    param = exprs["param"]
     base = param.value if isinstance(param, ast.Subscript) else param
     assert isinstance(base, ast.Name)
     zero = ast.copy_location(ast.Constant(0), param)
@@ -212,7 +214,7 @@ def region_of(names: Names, name: str, given: Mapping[str, ast.expr], buffer: Bu
         items = [(zero, dim if isinstance(dim, int) else None) for dim in buffer.dims]
     if len(items) != len(buffer.dims):
         raise names.source.problem(param, f"'{buffer.name}' has {len(buffer.dims)} dimensions, not {len(items)}")
-    shape = given["shape"]
+    shape = exprs["shape"]
     sizes = items_of(shape)
     dropped = len(items) - len(sizes)
     if dropped < 0 or any(extent != 1 for _, extent in items[:dropped]):
@@ -244,7 +246,7 @@ class _Whole(ast.NodeTransformer):
         region = self._region
         if not isinstance(node.value, ast.Name) or node.value.id != region.name:
             return self.generic_visit(node)
-        items = [self.visit(each) for each in indices_of(node)]
+        items = [self.visit(index) for index in indices_of(node)]
         if len(items) != region.rank:
             message = f"'{region.name}' has {counted(region.rank, 'dimension')}, not {len(items)}"
             raise self._names.source.problem(node, message)
@@ -255,9 +257,9 @@ class _Whole(ast.NodeTransformer):
         region = self._region
         if isinstance(region, BufferView) and self._names.word(node) in ((TIR, "reads"), (TIR, "writes")):
             # Only the buffers matter here, not the indices.
-            listed = [item for each in node.args for item in (each.elts if isinstance(each, ast.List) else [each])]
+            listed = [item for arg in node.args for item in (arg.elts if isinstance(arg, ast.List) else [arg])]
             bases = [each.value if isinstance(each, ast.Subscript) else each for each in listed]
-            is_view = [isinstance(each, ast.Name) and each.id == region.name for each in bases]
+            is_view = [isinstance(base, ast.Name) and base.id == region.name for base in bases]
             node.args = [region.base if is_it else each for is_it, each in zip(is_view, listed, strict=True)]
             return node
         return self.generic_visit(node)

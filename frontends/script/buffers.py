@@ -56,24 +56,24 @@ class Buffers:
             self.annotations.add(argument, argument.arg)
 
     def declare(
-        self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None, scope: str = "global"
+        self, call: ast.Call, name: str, exprs: Mapping[str, ast.expr] | None = None, scope: str = "global"
     ) -> Buffer:
         """Declare the buffer that a call describes under its name."""
-        held = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1) if given is None else given
+        arguments = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1) if exprs is None else exprs
         for view in _VIEWS:
-            if view in held and not self._is_plain(view, held[view], held["shape"]):
+            if view in arguments and not self._is_plain(view, arguments[view], arguments["shape"]):
                 raise self.source.problem(
-                    held[view], f"a buffer with '{view}=' is a view of other memory: not supported"
+                    arguments[view], f"a buffer with '{view}=' is a view of other memory: not supported"
                 )
-        scope = self.names.text(held["scope"]) if "scope" in held else scope
-        shape = held["shape"]
+        scope = self.names.text(arguments["scope"]) if "scope" in arguments else scope
+        shape = arguments["shape"]
         sizes = tuple(items_of(shape))
         dims = self.annotations.shape(shape, new=True)
         if len(dims) != len(sizes):  # a constant from the environment
             sizes = tuple(ast.copy_location(ast.Constant(int(str(dim))), shape) for dim in dims)
         for symbol in self.annotations.symbols:
             self.scope.setdefault(symbol, True)
-        dtype = self.annotations.dtype(held["dtype"]) if "dtype" in held else "f32"
+        dtype = self.annotations.dtype(arguments["dtype"]) if "dtype" in arguments else "f32"
         buffer = Buffer(call, name, sizes, dims, dtype, scope)
         self.scope[name] = buffer
         return buffer
@@ -99,22 +99,22 @@ class Buffers:
         return None not in strides and strides == wanted
 
     def match(self, target: ast.Name, call: ast.Call) -> None:
-        given = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 1)
-        param = given.pop("param")
+        arguments = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 1)
+        param = arguments.pop("param")
         name = param.id if isinstance(param, ast.Name) else ""
         if name not in self.handles:
             raise self.source.problem(param, "T.match_buffer takes a parameter that is a T.handle", self.handles, name)
-        if "shape" not in given:
+        if "shape" not in arguments:
             raise self.source.problem(call, "T.match_buffer lacks the shape")
         position = self.handles[name]
         if self.parameters[position] is not None:
             raise self.source.problem(param, f"parameter '{name}' is matched twice")
-        self.parameters[position] = self.declare(call, target.id, given)
+        self.parameters[position] = self.declare(call, target.id, arguments)
 
     def _view(self, target: ast.expr, call: ast.Call) -> BufferView | None:
         """Return the view that a statement declares: `B = T.Buffer((16,), data=A.data)`."""
-        given = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
-        data = given.pop("data", None)
+        arguments = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
+        data = arguments.pop("data", None)
         base = data.value if isinstance(data, ast.Attribute) and data.attr == "data" else data
         if not isinstance(base, ast.Name) or not isinstance(target, ast.Name):
             return None
@@ -125,8 +125,8 @@ class Buffers:
             base = ast.copy_location(ast.Name(matched.name, ast.Load()), base)
         if not isinstance(buffer := self.scope.get(base.id), Buffer):
             raise self.source.problem(base, f"there is no buffer '{base.id}' here", self.known(), base.id)
-        strides, offset = given.pop("strides", None), given.pop("elem_offset", None)
-        view = self.declare(call, target.id, given)
+        strides, offset = arguments.pop("strides", None), arguments.pop("elem_offset", None)
+        view = self.declare(call, target.id, arguments)
         del self.scope[target.id]
         if view.dtype != buffer.dtype:
             raise self.source.problem(call, f"'{buffer.name}' is of {shown(buffer.dtype)}, not {shown(view.dtype)}")
@@ -145,27 +145,27 @@ class Buffers:
         if word != "match_buffer" or not isinstance(node, ast.Assign):
             return None
         target = node.targets[0]
-        given = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 2)
-        param = given["param"]
+        arguments = arguments_of(self.names, call, ("param", *_BUFFER_ARGUMENTS), 2)
+        param = arguments["param"]
         base = param.value if isinstance(param, ast.Subscript) else param
         buffer = self.scope.get(base.id) if isinstance(base, ast.Name) else None
         if not isinstance(buffer, Buffer) or not isinstance(target, ast.Name):
             return None
-        if "data" in given:
-            raise self.source.problem(given["data"], "a region is of the buffer that it is matched with")
-        dtype = self.annotations.dtype(given["dtype"]) if "dtype" in given else "f32"
+        if "data" in arguments:
+            raise self.source.problem(arguments["data"], "a region is of the buffer that it is matched with")
+        dtype = self.annotations.dtype(arguments["dtype"]) if "dtype" in arguments else "f32"
         if dtype != buffer.dtype:
             raise self.source.problem(call, f"'{buffer.name}' is of {shown(buffer.dtype)}, not {shown(dtype)}")
-        return region_of(self.names, target.id, given, buffer)
+        return region_of(self.names, target.id, arguments, buffer)
 
     def is_pointed(self, target: ast.Name, call: ast.Call) -> bool:
         """Return True if a call declares the buffer of a pointer parameter: `A = T.Buffer((16,), data=a)`."""
-        given = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
-        data = given.pop("data", None)
+        arguments = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
+        data = arguments.pop("data", None)
         if not isinstance(data, ast.Name) or data.id not in self.handles:
             return False
-        self.parameters[self.handles[data.id]] = self.declare(call, target.id, given)
+        self.parameters[self.handles[data.id]] = self.declare(call, target.id, arguments)
         return True
 
     def known(self) -> list[str]:
-        return [name for name, held in self.scope.items() if isinstance(held, Buffer)]
+        return [name for name, value in self.scope.items() if isinstance(value, Buffer)]

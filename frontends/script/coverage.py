@@ -70,7 +70,7 @@ class _Sum(NamedTuple):
     @property
     def bounds(self) -> tuple[int, int]:
         ends = [factor * (digit.extent - 1) for digit, factor in self.terms]
-        return self.constant + sum(min(each, 0) for each in ends), self.constant + sum(max(each, 0) for each in ends)
+        return self.constant + sum(min(end, 0) for end in ends), self.constant + sum(max(end, 0) for end in ends)
 
     @property
     def is_contiguous(self) -> bool:
@@ -158,8 +158,8 @@ class _Coverage:
     def _store(self, statement: Store, at: _At) -> None:
         if statement.buffer is not self._buffer:
             return
-        indices = [self._sum(each, at) for each in statement.indices]
-        place = tuple(each for each in indices if each is not None)
+        indices = [self._sum(index, at) for index in statement.indices]
+        place = tuple(index for index in indices if index is not None)
         if len(place) == len(indices):
             at.written.add(place)
             self._is_covered |= at.is_sure and self._covers(place, at.guards)
@@ -208,7 +208,7 @@ class _Coverage:
             sign, operands = operation_of(condition)
             if sign != "<":
                 raise _Unproven
-            index, limit = (self._sum(each, at) for each in operands)
+            index, limit = (self._sum(operand, at) for operand in operands)
             if index is None or limit is None or limit.terms:
                 raise _Unproven
             yield index, limit.constant
@@ -237,7 +237,7 @@ class _Coverage:
                 and isinstance(part.value, ast.Name)
                 and part.value.id == self._buffer.name
             ):
-                if tuple(self._sum(each, at) for each in indices_of(part)) not in at.written:
+                if tuple(self._sum(index, at) for index in indices_of(part)) not in at.written:
                     raise _Unproven
                 bases.add(part.value)
             elif isinstance(part, ast.Name) and part.id == self._buffer.name and part not in bases:

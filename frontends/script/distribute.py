@@ -93,11 +93,11 @@ def _is_made_once(buffer: Buffer, parts: Sequence[Statement], is_given: bool) ->
 
 def _loops_around(part: Statement) -> list[Loop]:
     """Return the loops of a part, which other parts may share."""
-    found: list[Loop] = []
+    loops: list[Loop] = []
     while isinstance(part, (For, Block)) and len(part.body) == 1:
-        found += part.loops if isinstance(part, For) else ()
+        loops += part.loops if isinstance(part, For) else ()
         part = part.body[0]
-    return [*found, *part.loops] if isinstance(part, For) else found
+    return [*loops, *part.loops] if isinstance(part, For) else loops
 
 
 def _stores(part: Statement, buffer: Buffer) -> bool:
@@ -134,19 +134,21 @@ def _keeps_order(
     if None in shape or prod(each or 0 for each in shape) > MOST_ELEMENTS:
         return False
     try:
-        found = [each for each in Accesses(annotations.names, [whole], buffer, sizes, shared) if each.points]
-        times = in_a_row([each.times for each in found])
+        accesses = [access for access in Accesses(annotations.names, [whole], buffer, sizes, shared) if access.points]
+        times = in_a_row([access.times for access in accesses])
     except (TooMany, ArithmeticError):
         return False
     owners = _owners(parts)
-    if not all(id(each.node) in owners for each in found):
+    if not all(id(access.node) in owners for access in accesses):
         return False
     count = prod(each or 0 for each in shape)
     #: Times at which later parts first store to an element, and first access it.
     stored = numpy.full(count, numpy.iinfo(numpy.int64).max)
     touched = stored.copy()
     for number in range(len(parts) - 1, -1, -1):
-        mine = [(each, time) for each, time in zip(found, times, strict=True) if owners[id(each.node)] == number]
+        mine = [
+            (access, time) for access, time in zip(accesses, times, strict=True) if owners[id(access.node)] == number
+        ]
         placed = [(each.is_store, places_of(each, shape), time) for each, time in mine]
         if any(places is None for _, places, _ in placed):
             return False

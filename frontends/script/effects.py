@@ -83,9 +83,9 @@ def tried_sizes(program: Program, annotations: Annotations) -> Iterator[dict[str
     """
     names = list(annotations.symbols)
     numbers = [
-        each.value for each in ast.walk(program.node) if isinstance(each, ast.Constant) and type(each.value) is int
+        node.value for node in ast.walk(program.node) if isinstance(node, ast.Constant) and type(node.value) is int
     ]
-    largest = max([each for each in numbers if each <= MOST_TRIED], default=0)
+    largest = max([number for number in numbers if number <= MOST_TRIED], default=0)
     for start, step in ((2, 1), (1, 0), (largest + 1, 1)):
         yield {name: start + step * position for position, name in enumerate(names)}
         if not names:
@@ -96,15 +96,15 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[StatementAccess]) ->
     """Return the effect of accesses on a buffer of known shape. Raises TooMany."""
     import numpy
 
-    if None in shape or prod(each or 0 for each in shape) > MOST_ELEMENTS:
+    if None in shape or prod(number or 0 for number in shape) > MOST_ELEMENTS:
         raise TooMany
-    found = list(accesses)
-    times = in_a_row([each.times for each in found])
+    statement_accesses = list(accesses)
+    times = in_a_row([statement_access.times for statement_access in statement_accesses])
     never = numpy.iinfo(numpy.int64).max
-    written = numpy.full(prod(each or 0 for each in shape), never)
+    written = numpy.full(prod(number or 0 for number in shape), never)
     #: Times of stores that may not happen: at known elements, and at unknown ones.
     maybe, anywhere = written.copy(), never
-    for access, time in zip(found, times, strict=True):
+    for access, time in zip(statement_accesses, times, strict=True):
         places = places_of(access, shape)
         if not access.is_store or not access.points:
             continue
@@ -117,7 +117,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[StatementAccess]) ->
     maybe = numpy.minimum(maybe, anywhere)
     last = written.max(initial=-1)
     effect = Effect.REPLACES if last != never else Effect.KEEPS
-    for access, time in zip(found, times, strict=True):
+    for access, time in zip(statement_accesses, times, strict=True):
         if access.is_store or not access.points:
             continue
         if (places := places_of(access, shape)) is None:
@@ -149,8 +149,8 @@ def in_a_row(columns: Sequence[Sequence[Numbers]]) -> list[Numbers]:
     import numpy
 
     sizes = [1] * max([len(each) for each in columns], default=0)
-    for held in columns:
-        for level, column in enumerate(held):
+    for numbers in columns:
+        for level, column in enumerate(numbers):
             sizes[level] = max(sizes[level], int(numpy.max(column, initial=0)) + 1)
     if prod(sizes) >= 1 << 62:
         raise TooMany

@@ -64,9 +64,9 @@ class GraphReader(GraphValues):
     def _declare_numbers(self, arguments: Sequence[ast.arg]) -> None:
         """Declare parameters that are numbers, `n: T.int64`, and also sizes in types and shapes."""
         numbers = {
-            each.arg: each
-            for each in arguments
-            if each.annotation is not None and self.names.word(each.annotation) == (TIR, "int64")
+            argument.arg: argument
+            for argument in arguments
+            if argument.annotation is not None and self.names.word(argument.annotation) == (TIR, "int64")
         }
         for node in ast.walk(self.function) if numbers else ():
             if not isinstance(node, ast.Call) or self.names.word(node) not in _OF_SIZES:
@@ -228,8 +228,8 @@ class GraphReader(GraphValues):
             return  # a docstring, `...`
         if isinstance(value, ast.Call):
             if (word := self.names.word(value)) == (RELAX, "output"):
-                for each in value.args:
-                    self.value(each)
+                for arg in value.args:
+                    self.value(arg)
                 return
             if word == (RELAX, "func_attr"):
                 self._take_attributes(value)
@@ -275,7 +275,7 @@ class GraphReader(GraphValues):
                 self.values = dict(before)
                 with ir.InsertionPoint(region.blocks.append()):
                     self.statements(statements)
-                if any(each.value is not value for each, value in allocated.items()):
+                if any(key.value is not value for key, value in allocated.items()):
                     message = "one branch of an `if` writes to a tensor that was allocated before: allocate it there"
                     raise self.source.problem(statement, message)
                 sides.append(self.values)
@@ -298,9 +298,9 @@ class GraphReader(GraphValues):
         if types[0] != types[1] or [form(tree) for tree in trees[0]] != [form(tree) for tree in trees[1]]:
             name, one, other = self._difference(shared, trees)
             raise self.source.problem(node, f"'{name}' is {one} on one side of the `if` and {other} on the other")
-        for region, held in zip(sketch.regions, yielded, strict=True):
+        for region, values in zip(sketch.regions, yielded, strict=True):
             with ir.InsertionPoint(region.blocks[0]):
-                ir.Operation.create("scf.yield", operands=held)
+                ir.Operation.create("scf.yield", operands=values)
         results = iter(with_results(sketch, types[0]).results)
         for name, tree in zip(shared, trees[0], strict=True):
             self.values[name] = rebuilt(tree, results)

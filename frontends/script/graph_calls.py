@@ -26,13 +26,13 @@ _NO_NUMBERS = ("inf", "-inf", "nan")
 
 @_special("const")
 def _constant(graph: GraphValues, call: ast.Call) -> object:
-    given = arguments_of(graph.names, call, ("value", "dtype"), 1)
+    arguments = arguments_of(graph.names, call, ("value", "dtype"), 1)
     try:
-        value = graph.names.constant(given["value"])
+        value = graph.names.constant(arguments["value"])
     except NotConstant:
         message = "a constant must be a number, an array or nested lists of numbers"
-        raise graph.source.problem(given["value"], message) from None
-    dtype = graph.annotations.dtype(given["dtype"]) if "dtype" in given else None
+        raise graph.source.problem(arguments["value"], message) from None
+    dtype = graph.annotations.dtype(arguments["dtype"]) if "dtype" in arguments else None
     if isinstance(value, str) and value in _NO_NUMBERS:
         value = float(value)
     return graph.source.guarded(call, lambda: const(list(value) if isinstance(value, tuple) else value, dtype))
@@ -59,10 +59,10 @@ def _nothing(graph: GraphValues, call: ast.Call) -> None:
 @_special("one_hot")
 def _one_hot(graph: GraphValues, call: ast.Call) -> object:
     """Build R.one_hot(x, T.float32(1), T.float32(0), depth, axis). Its values determine the result's element type."""
-    given = arguments_of(graph.names, call, ("indices", "on_value", "off_value", "depth", "axis"), 4)
-    named = {name: graph.value(node) for name, node in given.items()}
+    arguments = arguments_of(graph.names, call, ("indices", "on_value", "off_value", "depth", "axis"), 4)
+    named = {name: graph.value(node) for name, node in arguments.items()}
     for name in ("on_value", "off_value"):
-        kind, word = graph.names.word(given[name])
+        kind, word = graph.names.word(arguments[name])
         if kind == TIR and isinstance(value := named[name], (bool, int, float)):
             named[name] = constant_value(value, element(dtype_name(word) or word))
     return graph.built(call, relax["one_hot"], (), named)
@@ -70,14 +70,16 @@ def _one_hot(graph: GraphValues, call: ast.Call) -> object:
 
 @_special("TupleGetItem")
 def _tuple_get_item(graph: GraphValues, call: ast.Call) -> object:
-    given = arguments_of(graph.names, call, ("tuple_value", "index"), 2)
-    return graph.read_element(ast.copy_location(ast.Subscript(given["tuple_value"], given["index"], ast.Load()), call))
+    arguments = arguments_of(graph.names, call, ("tuple_value", "index"), 2)
+    return graph.read_element(
+        ast.copy_location(ast.Subscript(arguments["tuple_value"], arguments["index"], ast.Load()), call)
+    )
 
 
 @_special("match_cast", "emit_match_cast")
 def _match_cast(graph: GraphValues, call: ast.Call) -> object:
-    given = arguments_of(graph.names, call, ("value", "struct_info"), 2)
-    value, stated = graph.value(given["value"]), graph.annotations.type(given["struct_info"], new=True)
+    arguments = arguments_of(graph.names, call, ("value", "struct_info"), 2)
+    value, stated = graph.value(arguments["value"]), graph.annotations.type(arguments["struct_info"], new=True)
 
     def cast(leaf: object, info: Info) -> object:
         return graph.source.guarded(call, lambda: relax["match_cast"](graph.ssa(call, leaf), info))
@@ -105,7 +107,7 @@ def _places(graph: GraphValues, node: ast.expr) -> tuple[int, ...]:
     """Return the positions of the arguments that results overwrite."""
     value = graph.names.found(node)
     places = value if isinstance(value, tuple) else (value,)
-    if not all(isinstance(each, int) for each in places):
+    if not all(isinstance(place, int) for place in places):
         raise graph.source.problem(node, "the positions of arguments must be numbers")
     return places
 
@@ -129,7 +131,7 @@ def _call_tir(graph: GraphValues, call: ast.Call) -> object:
     given = arguments_of(graph.names, call, (*names, "te_grad_name", "te_grad_kwargs"), 3)
     prim, arguments = _prim_func(graph, given["func"]), _passed_with_sizes(graph, given)
     stated = _stated(graph, given["out_sinfo"])
-    buffers = [each for each in prim.program.parameters if isinstance(each, Buffer)]
+    buffers = [parameter for parameter in prim.program.parameters if isinstance(parameter, Buffer)]
     types = leaves(tuple(stated) if isinstance(stated, list) else stated)
     _check_written(graph, call, prim, dict(zip(reversed(buffers), reversed(types), strict=False)))
     if prim.kept:
@@ -191,7 +193,7 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> object:
         else:
             known = ("sinfo_args", "ty_args")
             raise graph.source.problem(keyword.value, f"no argument '{keyword.arg}'", known, str(keyword.arg))
-    held = [(each, leaf) for each in arguments for leaf in leaves(graph.held(each))]
+    held = [(argument, leaf) for argument in arguments for leaf in leaves(graph.held(argument))]
     written = [leaf for _, leaf in held if isinstance(leaf, Allocated) and leaf.value is None]
     if written and [leaf for _, leaf in held[-len(written) :]] == written and not named["ty_args"]:
         values = [_packed(graph, each, leaf) for each, leaf in held[: -len(written)]]
@@ -205,8 +207,8 @@ def _write_packed(
 ) -> object:
     """Build a call with uninitialized memory as last arguments: TVM's lowered form of R.call_dps_packed."""
     made = graph.built(call, relax["call_dps_packed"], arguments, {"out_ty": [each.info for each in written]})
-    for each, value in zip(written, made if isinstance(made, tuple) else (made,), strict=True):
-        each.value = value
+    for allocated, value in zip(written, made if isinstance(made, tuple) else (made,), strict=True):
+        allocated.value = value
     return written[0].value
 
 
@@ -224,11 +226,11 @@ def _prim_func(graph: GraphValues, node: ast.expr) -> PrimFunc:
     return graph.module.prim_funcs[callee.name]
 
 
-def _passed_with_sizes(graph: GraphValues, given: Mapping[str, ast.expr]) -> list[Value]:
+def _passed_with_sizes(graph: GraphValues, exprs: Mapping[str, ast.expr]) -> list[Value]:
     """Return the arguments of a call, followed by the sizes."""
     sizes: list[Value] = []
-    if (node := given.get("tir_vars")) is not None:
+    if (node := exprs.get("tir_vars")) is not None:
         if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "shape"):
             node = argument_of(graph.names, node, "values")
         sizes = [graph.ssa(node, dim) for dim in graph.annotations.shape(node)]
-    return [*_passed(graph, given["args"]), *sizes]
+    return [*_passed(graph, exprs["args"]), *sizes]

@@ -33,15 +33,15 @@ _TENSOR_IN_STORAGE = ("storage", "offset", "shape", "dtype", "runtime_device_ind
 @_special("builtin.alloc_tensor", "memory.alloc_tensor", "vm.alloc_tensor")
 def _allocated(graph: GraphValues, call: ast.Call) -> Allocated:
     names = _TENSOR if graph.names.word(call) == (RELAX, "builtin.alloc_tensor") else _TENSOR_IN_STORAGE
-    given = arguments_of(graph.names, call, names)
+    arguments = arguments_of(graph.names, call, names)
     for name in ("shape", "dtype"):
-        if name not in given:
+        if name not in arguments:
             raise graph.source.problem(call, f"{ast.unparse(call.func)} lacks its argument '{name}'")
-    shape = given["shape"]
+    shape = arguments["shape"]
     if isinstance(shape, ast.Call) and graph.names.word(shape) == (RELAX, "shape"):
         shape = argument_of(graph.names, shape, "value")
-    dtype: Any = graph.value(given["dtype"])
-    dtype = graph.annotations.dtype(ast.copy_location(ast.Constant(dtype), given["dtype"]))
+    dtype: Any = graph.value(arguments["dtype"])
+    dtype = graph.annotations.dtype(ast.copy_location(ast.Constant(dtype), arguments["dtype"]))
     return Allocated(TensorInfo(graph.annotations.shape(shape), dtype))
 
 

@@ -186,8 +186,8 @@ class GraphValues(ExpressionReader[object]):
         if (name := _SIGNS.get(len(values), {}).get(sign)) is None:
             raise self.names.unsupported(node, _WHERE)
         if not any(isinstance(value, ir.Value) for value in values):
-            if isinstance(node, ast.Compare) and any(isinstance(each, SymExpr) for each in values):
-                left, right = (number(self.ssa(node, each)) for each in values)
+            if isinstance(node, ast.Compare) and any(isinstance(value, SymExpr) for value in values):
+                left, right = (number(self.ssa(node, value)) for value in values)
                 return left.compare(sign, right).value
             try:
                 return self.names.computed(node, *values)
@@ -247,7 +247,7 @@ class GraphValues(ExpressionReader[object]):
     def _index_map(self, node: ast.Lambda) -> str:
         """Return the text of an affine map for `T.index_map(lambda n, c: (n, c // 4, c % 4))`."""
         indices = Annotations(self.names)
-        names = [each.arg for each in node.args.args]
+        names = [arg.arg for arg in node.args.args]
         indices.symbols.update((name, sym(f"d{position}")) for position, name in enumerate(names))
         # Both languages have the same precedence. Only the operators' names differ.
         texts = [str(each).replace("//", " floordiv ").replace("%", " mod ") for each in indices.shape(node.body)]
@@ -298,9 +298,9 @@ class GraphValues(ExpressionReader[object]):
     def _operator(self, node: ast.Call, definition: Operator) -> object:
         """Build `R.nn.conv2d(x, w, strides=(2, 2))` with the arguments that the builder expects."""
         arguments = [self._argument(each) for each in node.args]
-        for place, (operand, each) in enumerate(zip(definition.operands, node.args, strict=False)):
+        for place, (operand, arg) in enumerate(zip(definition.operands, node.args, strict=False)):
             if operand[1:] == ("tensor", "single") and isinstance(arguments[place], (bool, int, float)):
-                arguments[place] = self._single_element(each, arguments[place])
+                arguments[place] = self._single_element(arg, arguments[place])
         named: dict[str, object] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -353,26 +353,26 @@ class GraphValues(ExpressionReader[object]):
             raise self.source.problem(node, f"{len(wanted)} types for {len(held)} values")
         return rebuilt(value, iter(list(map(make, held, wanted))))
 
-    def _as_stated(self, node: ast.AST, value: object, wanted: Info) -> object:
+    def _as_stated(self, node: ast.AST, value: object, tensor_info: Info) -> object:
         if not isinstance(value, ir.Value):
             return value
         info = decode(value.type)
-        if isinstance(wanted, ObjectInfo):
+        if isinstance(tensor_info, ObjectInfo):
             return value  # anything
-        if isinstance(wanted, TensorInfo) and isinstance(info, TensorInfo) and self.annotations.is_untyped(node):
-            wanted = TensorInfo(wanted.shape, info.dtype)
-        if not compatible(info, wanted):
-            raise self.source.problem(node, f"this is {describe(info)}, not {describe(wanted)}")
-        if info == wanted or not _says_more(wanted, info):
+        if isinstance(tensor_info, TensorInfo) and isinstance(info, TensorInfo) and self.annotations.is_untyped(node):
+            tensor_info = TensorInfo(tensor_info.shape, info.dtype)
+        if not compatible(info, tensor_info):
+            raise self.source.problem(node, f"this is {describe(info)}, not {describe(tensor_info)}")
+        if info == tensor_info or not _says_more(tensor_info, info):
             return value
-        return self.source.guarded(node, lambda: relax["match_cast"](value, wanted))
+        return self.source.guarded(node, lambda: relax["match_cast"](value, tensor_info))
 
 
 def _signature(definition: Operator, arguments: tuple[object, ...], named: Mapping[str, object]) -> Signature | None:
     """Return the signature of a call, or None if more than types and constants determine the operation."""
     if definition.value_dependent or definition.explicit or definition.prepare or definition.redirect:
         return None
-    types = [each.type for each in arguments if isinstance(each, Value)]
+    types = [argument.type for argument in arguments if isinstance(argument, Value)]
     if len(types) < len(arguments) or (named and not all(map(_is_plain, named.values()))):
         return None
     return definition, tuple(types), repr(named) if named else ""

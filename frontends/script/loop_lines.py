@@ -100,8 +100,8 @@ class _LoopLines:
 
     def _limits(self, conditions: Sequence[ast.expr]) -> Iterator[tuple[ast.expr, int]]:
         """Yield each condition as an index and its exclusive upper limit."""
-        for each in conditions:
-            sign, operands = self._names.operation(each)
+        for condition in conditions:
+            sign, operands = self._names.operation(condition)
             if sign == "and":
                 yield from self._limits(operands)
                 continue
@@ -119,4 +119,4 @@ class _LoopLines:
         sign, operands = self._names.operation(node)
         if len(operands) != 2 or sign not in ("+", "-", "*", "//", "%"):
             raise _NoLines
-        return f"({f' {sign} '.join(self._text(each, around) for each in operands)})"
+        return f"({f' {sign} '.join(self._text(operand, around) for operand in operands)})"

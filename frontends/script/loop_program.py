@@ -54,7 +54,7 @@ class Memrefs:
         return self.memrefs[buffer]
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
-        return not any(isinstance(each, ast.Subscript) for each in parts_within(node))
+        return not any(isinstance(expr, ast.Subscript) for expr in parts_within(node))
 
     def places(self, scalars: Scalars, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr]) -> list[Size]:
         """Return the indices of an element, with a check if the access is not proven in bounds."""

@@ -28,10 +28,10 @@ def read_metadata(text: str) -> dict[str, tuple[object, ...]]:
         held = json.loads(text)
         nodes = held["nodes"]
         root = nodes[held["root_index"]]["data"]
-        found = {}
+        metadata = {}
         for key, value in zip(root[::2], root[1::2], strict=True):
-            found[nodes[key]["data"]] = tuple(_array(nodes, nodes[item]) for item in nodes[value]["data"])
-        return found
+            metadata[nodes[key]["data"]] = tuple(_array(nodes, nodes[item]) for item in nodes[value]["data"])
+        return metadata
     except (LookupError, TypeError, RecursionError, binascii.Error, struct.error) as error:
         raise ValueError(f"this is not metadata of TVM's printer ({type(error).__name__}: {error})") from None
 

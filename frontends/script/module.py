@@ -139,7 +139,7 @@ class ModuleReader:
                 self._add_main(prim)
 
     def _of_kind(self, kind: str) -> list[str]:
-        return [name for name, each in self._kinds.items() if each == kind]
+        return [name for name, text in self._kinds.items() if text == kind]
 
     # ---- declarations ----
 
@@ -194,10 +194,10 @@ class ModuleReader:
         if "call_tir_inplace" not in self.source.text:
             return found
         for function in self.functions.values():
-            for node in (part for each in self.statements(function) for part in ast.walk(each)):
+            for node in (part for statement in self.statements(function) for part in ast.walk(statement)):
                 if not isinstance(node, ast.Call) or self.names.word(node) != (RELAX, "call_tir_inplace"):
                     continue
-                named = [each.value for each in node.keywords if each.arg == "func"]
+                named = [keyword.value for keyword in node.keywords if keyword.arg == "func"]
                 for callee in (*node.args[:1], *named):
                     found.add(callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", ""))
         return found
@@ -206,7 +206,7 @@ class ModuleReader:
         """Return a PrimFunc that clears the elements of its results which it does not write, since memory is
         uninitialized."""
         if name not in self._cleared:
-            taken = {*self.functions, *(each.symbol for each in self._cleared.values())}
+            taken = {*self.functions, *(prim_func.symbol for prim_func in self._cleared.values())}
             self._cleared[name] = prim = PrimFunc(self.names, self.functions[name], is_cleared=True)
             with ir.InsertionPoint.at_block_begin(self.owner.body):
                 prim.build(fresh_name(f"{name}_cleared", taken), is_private=True)
@@ -263,7 +263,7 @@ class ModuleReader:
             return
         with self.source.location(prim.program.node):
             types = [encode(self._info(each), self.context) for each in prim.passed]
-            results = {each: encode(self._info(each), self.context) for each in prim.effects}
+            results = {effect: encode(self._info(effect), self.context) for effect in prim.effects}
             names = [each.name for each in prim.passed]
             attributes = function_attributes(_MAIN, types, list(results.values()), names)
             function = ir.Operation.create("func.func", attributes=attributes, regions=1)
@@ -272,7 +272,7 @@ class ModuleReader:
                 name, arguments, named = prim.call(dict(zip(prim.passed, block.arguments, strict=True)), results)
                 made = dialect.ops[name](*arguments, **named)
                 values = dict(zip(prim.written, made if isinstance(made, tuple) else (made,), strict=True))
-                ir.Operation.create("func.return", operands=[values[each] for each in results])
+                ir.Operation.create("func.return", operands=[values[result] for result in results])
 
     @staticmethod
     def _info(parameter: Buffer | Scalar) -> Info:

@@ -59,17 +59,19 @@ class PrimFunc:
         self._inside = elements_inside(self.program, self.annotations)
         #: Effects on the previous contents of the buffers that are written to.
         self.effects = {each: self._effect_on(each) for each in self.program.written}
-        buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
-        fresh = list(takewhile(lambda each: self.effects.get(each) is Effect.REPLACES, reversed(buffers)))
+        buffers = [parameter for parameter in self.program.parameters if isinstance(parameter, Buffer)]
+        fresh = list(takewhile(lambda buffer: self.effects.get(buffer) is Effect.REPLACES, reversed(buffers)))
         if is_alone:  # the type of a result is not stated
             fresh = self._of_known_sizes(fresh)
         #: Buffers that are inputs and outputs. All other written buffers are new results.
-        self.kept = [each for each in self.effects if (in_place or each not in fresh) and not is_cleared]
+        self.kept = [effect for effect in self.effects if (in_place or effect not in fresh) and not is_cleared]
         #: Buffers that are filled with 0 first.
-        self._cleared = [each for each in self.effects if is_cleared and self.effects[each] is not Effect.REPLACES]
-        self.inputs = [each for each in self.program.parameters if in_place or each not in self.effects]
-        made = [each for each in self.effects if each not in self.kept]
-        self.outputs = [] if in_place else [*self.kept, *made]
+        self._cleared = [
+            effect for effect in self.effects if is_cleared and self.effects[effect] is not Effect.REPLACES
+        ]
+        self.inputs = [parameter for parameter in self.program.parameters if in_place or parameter not in self.effects]
+        effects = [effect for effect in self.effects if effect not in self.kept]
+        self.outputs = [] if in_place else [*self.kept, *effects]
         self.symbol = self.program.name
 
     @property
@@ -81,15 +83,15 @@ class PrimFunc:
     @property
     def passed(self) -> list[Buffer | Scalar]:
         """Return the parameters that a caller passes, in the function's order: all except new results."""
-        made = [each for each in self.outputs if each not in self.kept]
-        return [each for each in self.program.parameters if each not in made]
+        outputs = [output for output in self.outputs if output not in self.kept]
+        return [parameter for parameter in self.program.parameters if parameter not in outputs]
 
     def call(
         self, values: Mapping[Buffer | Scalar, Value], types: Mapping[Buffer, object]
     ) -> tuple[str, tuple[str, list[Value]], dict[str, object]]:
         """Return the operator, arguments and attributes of a call. `types` are the types of the written buffers."""
-        arguments = [each for each in self.parameters if each in self.inputs or each in self.kept]
-        operands, results = [values[each] for each in arguments], [types[each] for each in self.written]
+        arguments = [parameter for parameter in self.parameters if parameter in self.inputs or parameter in self.kept]
+        operands, results = [values[argument] for argument in arguments], [types[each] for each in self.written]
         if not self.kept:
             return "call_tir", (self.symbol, operands), {"out_ty": results}
         places = [arguments.index(each) if each in self.kept else -1 for each in self.written]
@@ -103,11 +105,11 @@ class PrimFunc:
     def _of_known_sizes(self, fresh: Sequence[Buffer]) -> list[Buffer]:
         """Return the longest tail of `fresh` in which the other parameters determine all sizes."""
         known: set[str] = set()
-        for each in self.program.parameters:
-            if isinstance(each, Scalar):
-                known.add(each.name)
-            elif each not in fresh:
-                known.update(str(dim) for dim in each.dims)
+        for parameter in self.program.parameters:
+            if isinstance(parameter, Scalar):
+                known.add(parameter.name)
+            elif parameter not in fresh:
+                known.update(str(dim) for dim in parameter.dims)
 
         def is_known(buffer: Buffer) -> bool:
             return all(dim.variables <= known for dim in buffer.dims if isinstance(dim, SymExpr))
@@ -126,16 +128,16 @@ class PrimFunc:
         if steps is None:
             self._check_threads()
         attributes: dict[str, Attribute] = {"sym_visibility": ir.StringAttr.get("private")} if is_private else {}
-        types = [self._type(each, steps is not None) for each in self.parameters]
+        types = [self._type(parameter, steps is not None) for parameter in self.parameters]
         count = len(self.inputs)
 
         def body(*arguments: Value) -> object:
             held = dict(zip(self.parameters, arguments, strict=True))
-            for each, value in held.items():
-                ir.BlockArgument(value).set_location(self.source.location(each.node, each.name))
-            buffers = {each: value for each, value in held.items() if isinstance(each, Buffer)}
-            for each in self._cleared:
-                buffers[each] = self._zeroed(each, buffers[each])
+            for key, value in held.items():
+                ir.BlockArgument(value).set_location(self.source.location(key.node, key.name))
+            buffers = {name: value for name, value in held.items() if isinstance(name, Buffer)}
+            for text in self._cleared:
+                buffers[text] = self._zeroed(text, buffers[text])
             known = self._known(held)
             if steps is None:
                 memory = Memrefs(buffers)
@@ -143,7 +145,7 @@ class PrimFunc:
                 return None
             tensors = Tensors(self.annotations.names, buffers)
             TensorProgram(Scalars(self.annotations, known, self._inside, tensors), tensors).emit(steps)
-            return [buffers[each] for each in self.outputs]
+            return [buffers[output] for output in self.outputs]
 
         with self.source.location(self.program.node):
             try:
@@ -190,11 +192,11 @@ class PrimFunc:
         kinds = [loop.kind for each in statements if isinstance(each, For) for loop in each.loops]
         if not any(kind.startswith("threadIdx") for kind in kinds):
             return
-        for each in statements:
-            if isinstance(each, Allocate) and each.buffer.scope not in _OWN_SCOPES:
-                name = each.buffer.name
+        for statement in statements:
+            if isinstance(statement, Allocate) and statement.buffer.scope not in _OWN_SCOPES:
+                name = statement.buffer.name
                 message = f"'{name}' is shared by threads, which run as sequential loops here"
-                raise self.source.problem(each.buffer.node, message)
+                raise self.source.problem(statement.buffer.node, message)
 
     def _nests(self, reader: NestReader, statements: Sequence[Statement]) -> list[Nest | Allocate]:
         steps: list[Nest | Allocate] = []
@@ -221,22 +223,22 @@ class PrimFunc:
         info = TensorInfo(parameter.dims, parameter.dtype)
         return parameter_type(info, ir.Context.current, on_memrefs=not on_tensors)
 
-    def _known(self, held: Mapping[Buffer | Scalar, Value]) -> dict[str, object]:
+    def _known(self, values: Mapping[Buffer | Scalar, Value]) -> dict[str, object]:
         """Return the names at the function's begin: parameters, and the sizes that parameters determine."""
         known: dict[str, object] = {}
-        for each, value in held.items():
-            known[each.name] = each if isinstance(each, Buffer) else number(value).of(each.dtype)
+        for key, value in values.items():
+            known[key.name] = key if isinstance(key, Buffer) else number(value).of(key.dtype)
         for name in self.annotations.symbols:
             if (parameter := known.get(name)) is None:
-                known[name] = cache(partial(self._size, name, held, ir.InsertionPoint.current.block))
+                known[name] = cache(partial(self._size, name, values, ir.InsertionPoint.current.block))
             elif isinstance(parameter, Number) and not parameter.is_float:
                 known[name] = as_index(parameter)
         return known
 
-    def _size(self, name: str, held: Mapping[Buffer | Scalar, Value], block: IrBlock) -> Number:
+    def _size(self, name: str, values: Mapping[Buffer | Scalar, Value], block: IrBlock) -> Number:
         """Return the size of a parameter that equals a symbol, computed at the function's begin."""
-        for each, value in held.items():
-            for axis, dim in enumerate(each.dims if isinstance(each, Buffer) else ()):
+        for key, value in values.items():
+            for axis, dim in enumerate(key.dims if isinstance(key, Buffer) else ()):
                 if isinstance(dim, SymExpr) and str(dim) == name:
                     with ir.InsertionPoint.at_block_begin(block):
                         return linalg.size(value, axis)

@@ -58,7 +58,7 @@ class Names:
         made, taken = object.__new__(Names), function.args
         made.__dict__.update(self.__dict__)  # copy.copy takes ten times as long
         arguments = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, taken.vararg, taken.kwarg]
-        made._own = {each.arg for each in arguments if each is not None}
+        made._own = {argument.arg for argument in arguments if argument is not None}
         for statement in statements_within(function.body):
             for target in targets_of(statement):
                 made._own.update(names_in(target))
@@ -74,7 +74,7 @@ class Names:
     def is_around(self, name: str) -> bool:
         """Check whether a name is defined around the function, and not by the function."""
         held = (self.vocabularies, self.constants, self._around, self._words)
-        return name not in self._own and any([name in each for each in held])
+        return name not in self._own and any([name in names for names in held])
 
     def take(self, statement: ast.stmt) -> bool:
         """Read a statement outside of functions. Returns True if the statement defines a name or has no effect."""
@@ -189,10 +189,10 @@ class Names:
 
     def _run(self, node: ast.Call, name: str) -> object:
         """Call a function of the running program with constants."""
-        if any(each.arg is None for each in node.keywords):
+        if any(keyword.arg is None for keyword in node.keywords):
             raise NotConstant
         given = list(map(self.constant, node.args))
-        named = {str(each.arg): self.constant(each.value) for each in node.keywords}
+        named = {str(keyword.arg): self.constant(keyword.value) for keyword in node.keywords}
         try:
             return self.running(node.func)(*given, **named)
         except Exception as error:  # user code may raise any error
@@ -203,9 +203,11 @@ class Names:
         inside = object.__new__(Names)
         inside.__dict__.update(self.__dict__)
         inside.helpers = {name: each for name, each in self.helpers.items() if each is not helper}  # no recursion
-        names = [each.arg for each in helper.args.args]
+        names = [arg.arg for arg in helper.args.args]
         given = dict(zip(names, map(self.constant, node.args), strict=False))
-        given.update((each.arg, self.constant(each.value)) for each in node.keywords if each.arg is not None)
+        given.update(
+            (keyword.arg, self.constant(keyword.value)) for keyword in node.keywords if keyword.arg is not None
+        )
         if len(node.args) > len(names) or set(given) != set(names):
             raise self.source.problem(node, f"'{helper.name}' takes {', '.join(names) or 'nothing'}")
         inside.constants, inside._own = {**self.constants, **given}, set()
@@ -254,7 +256,7 @@ class Names:
         sign, _ = operation_of(node)
         if sign == "not":
             return not values[0]
-        if not all(isinstance(each, (int, float, SymExpr)) for each in values):
+        if not all(isinstance(value, (int, float, SymExpr)) for value in values):
             raise NotConstant
         if isinstance(node, ast.UnaryOp) and sign == "-" and isinstance(values[0], (int, float, SymExpr)):
             return -values[0]

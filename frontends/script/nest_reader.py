@@ -121,8 +121,8 @@ class NestReader:
         return 0 if node is None else self.names.found(node)
 
     def _stores(self, body: Sequence[Statement]) -> list[Store]:
-        stores = [each for each in body if isinstance(each, Store)]
-        if not stores or len(stores) + sum(isinstance(each, Let) for each in body) != len(body):
+        stores = [statement for statement in body if isinstance(statement, Store)]
+        if not stores or len(stores) + sum(isinstance(statement, Let) for statement in body) != len(body):
             raise Unstructured("not only stores")
         return stores
 
@@ -146,10 +146,12 @@ class NestReader:
         domains = tuple(self._domain(axis, loops) for axis in block.axes)
         reached = self._check_bindings(loops, block, domains)
         domains = tuple(
-            each._replace(size=ast.copy_location(ast.Constant(reached[each.name]), each.size), dim=reached[each.name])
-            if each.name in reached
-            else each
-            for each in domains
+            domain._replace(
+                size=ast.copy_location(ast.Constant(reached[domain.name]), domain.size), dim=reached[domain.name]
+            )
+            if domain.name in reached
+            else domain
+            for domain in domains
         )
         nest = Nest(node, domains, block.init, block.body, block.name)
         return self._checked(nest._replace(loops=tuple(loops), axes=block.axes, where=block.where))
@@ -197,7 +199,7 @@ class NestReader:
             return {}
         extents = [self._constant(loop.stop) for loop in loops]
         sizes = [self._constant(domain.size) for domain in domains]
-        if not all(isinstance(each, int) and each >= 0 for each in (*extents, *sizes)):
+        if not all(isinstance(extent, int) and extent >= 0 for extent in (*extents, *sizes)):
             raise Unstructured("bindings of dynamic sizes")
         reached: dict[str, int] = {}
         for names, axes, conditions in _apart(loops, block):
@@ -214,7 +216,7 @@ class NestReader:
         The block must start anew each time, and must not read its own results.
         """
         stores = [each for each in (*block.init, *block.body) if isinstance(each, Store)]
-        written = {each.buffer.name for each in stores}
+        written = {store.buffer.name for store in stores}
         values = [each.value for each in (*block.init, *block.body) if isinstance(each, (Store, Let))]
         read = {buffer_name(node) for value in values for node in parts_within(value)}
         if written.isdisjoint(read):
@@ -343,11 +345,11 @@ def _apart(loops: Sequence[Loop], block: Block) -> list[tuple[set[str], list[Blo
     ] + [(node, [], [node]) for node in block.where]
     for node, axes, conditions in parts:
         used = names_within(node) & names
-        near = [each for each in held if each[0] & used]
-        held = [each for each in held if not each[0] & used]
+        near = [texts for texts in held if texts[0] & used]
+        held = [texts for texts in held if not texts[0] & used]
         held.append((
-            set[str]().union(*(each[0] for each in near)),
-            [*(axis for each in near for axis in each[1]), *axes],
-            [*(condition for each in near for condition in each[2]), *conditions],
+            set[str]().union(*(texts[0] for texts in near)),
+            [*(axis for texts in near for axis in texts[1]), *axes],
+            [*(condition for texts in near for condition in texts[2]), *conditions],
         ))  # fmt: skip
     return held

@@ -32,7 +32,7 @@ def flattened(outer: Block, inner: Block) -> Block | None:
 def starting(outer: Block, statement: Statement) -> Block:
     """Return the init of a block as a block of its own."""
     firsts = [ast.Compare(axis.binding, [ast.Lt()], [ast.Constant(1)]) for axis in outer.axes if axis.kind == "reduce"]
-    where = [ast.fix_missing_locations(ast.copy_location(each, outer.node)) for each in firsts]
+    where = [ast.fix_missing_locations(ast.copy_location(comparison, outer.node)) for comparison in firsts]
     return replace(outer, where=(*outer.where, *where), init=(), body=(statement,))
 
 
@@ -56,8 +56,8 @@ def _with_values(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
 
 
 def _copied(node: ast.expr, change: ast.NodeTransformer) -> ast.expr:
-    made: ast.expr = change.visit(_own(node))
-    return made
+    expr: ast.expr = change.visit(_own(node))
+    return expr
 
 
 def _own(node: ast.expr) -> ast.expr:
@@ -78,11 +78,11 @@ def without_units(block: Block, sizes: Mapping[str, object]) -> Block:
     """Return a block without the variables of size 1 that no store is indexed by."""
     stored = [node for each in (*block.init, *block.body) if isinstance(each, Store) for node in each.indices]
     used = names_within(*stored)
-    gone = [each for each in block.axes if each.kind == SPATIAL and sizes.get(each.name) == 1 and each.name not in used]
+    gone = [axis for axis in block.axes if axis.kind == SPATIAL and sizes.get(axis.name) == 1 and axis.name not in used]
     if not gone:
         return block
     change = _Values({axis.name: _at(ast.Constant(0), axis.node) for axis in gone})
-    return _changed(replace(block, axes=tuple(each for each in block.axes if each not in gone)), change)
+    return _changed(replace(block, axes=tuple(axis for axis in block.axes if axis not in gone)), change)
 
 
 def _changed(block: Block, change: ast.NodeTransformer) -> Block:
@@ -90,7 +90,7 @@ def _changed(block: Block, change: ast.NodeTransformer) -> Block:
 
     def other(statement: Statement) -> Statement:
         if isinstance(statement, Store):
-            indices = tuple(_copied(each, change) for each in statement.indices)
+            indices = tuple(_copied(index, change) for index in statement.indices)
             return replace(statement, indices=indices, value=_copied(statement.value, change))
         return replace(statement, value=_copied(statement.value, change)) if isinstance(statement, Let) else statement
 
@@ -123,7 +123,9 @@ def merged(block: Block, sizes: Mapping[str, object], names: Names) -> Block:
     A block without such variables is returned unchanged.
     """
     stores = [each for each in (*block.init, *block.body) if isinstance(each, Store)]
-    taken = {node.id for each in _expressions(block) for node in ast.walk(each) if isinstance(node, ast.Name)}
+    taken = {
+        node.id for expression in _expressions(block) for node in ast.walk(expression) if isinstance(node, ast.Name)
+    }
     groups: list[_Group] = []
     kinds = {axis.name: axis.kind for axis in block.axes}
     for index in (index for store in stores for index in store.indices):
@@ -146,7 +148,7 @@ def _is_dense(group: _Group) -> bool:
     if group.sizes.keys() != group.factors.keys():
         return False
     count = 1
-    for name in sorted(group.factors, key=lambda each: (group.factors[each], group.sizes[each])):
+    for name in sorted(group.factors, key=lambda factor: (group.factors[factor], group.sizes[factor])):
         if group.factors[name] != count:
             return False
         count *= group.sizes[name]
@@ -159,7 +161,7 @@ def _with_groups(block: Block, groups: Sequence[_Group], names: Names) -> Block:
     for axis in block.axes:
         if (group := next((each for each in groups if axis.name in each.factors), None)) is None:
             axes.append(axis)
-        elif all(each.name != group.name for each in axes):
+        elif all(block_axis.name != group.name for block_axis in axes):
             terms = [(factor, bindings[name]) for name, factor in group.factors.items()]
             binding = _at(_sum(terms, 0), axis.node)
             size = _at(ast.Constant(group.size), axis.node)
@@ -184,7 +186,7 @@ class _Grouped(ast.NodeTransformer):
         for group in self._groups:
             first = next(iter(group.factors))
             by, rest = divmod(linear.get(first, 0), group.factors[first])
-            if by and not rest and all(linear.get(name) == by * each for name, each in group.factors.items()):
+            if by and not rest and all(linear.get(name) == by * factor for name, factor in group.factors.items()):
                 terms.append((by, ast.Name(group.name, ast.Load())))
                 for name in group.factors:
                     del linear[name]
@@ -194,21 +196,21 @@ class _Grouped(ast.NodeTransformer):
 
 
 def _sum(terms: Sequence[tuple[int, ast.expr]], constant: int) -> ast.expr:
-    found: ast.expr | None = None
-    for factor, each in terms:
-        term = each if factor == 1 else ast.BinOp(each, ast.Mult(), ast.Constant(factor))
-        found = term if found is None else ast.BinOp(found, ast.Add(), term)
-    if found is None:
+    binary: ast.expr | None = None
+    for factor, expr in terms:
+        term = expr if factor == 1 else ast.BinOp(expr, ast.Mult(), ast.Constant(factor))
+        binary = term if binary is None else ast.BinOp(binary, ast.Add(), term)
+    if binary is None:
         return ast.Constant(constant)
-    return ast.BinOp(found, ast.Add(), ast.Constant(constant)) if constant else found
+    return ast.BinOp(binary, ast.Add(), ast.Constant(constant)) if constant else binary
 
 
-def _at(made: ast.expr, node: ast.AST) -> ast.expr:
+def _at(expr: ast.expr, node: ast.AST) -> ast.expr:
     """Give a new expression the position of a node."""
-    for each in ast.walk(made):
+    for each in ast.walk(expr):
         if not hasattr(each, "lineno"):
             ast.copy_location(each, node)
-    return made
+    return expr
 
 
 def _linear(node: ast.expr, names: Names) -> dict[str, int] | None:
@@ -221,7 +223,7 @@ def _linear(node: ast.expr, names: Names) -> dict[str, int] | None:
     sign, operands = names.operation(node)
     if len(operands) != 2 or sign not in ("+", "-", "*"):
         return None
-    left, right = (_linear(each, names) for each in operands)
+    left, right = (_linear(operand, names) for operand in operands)
     if left is None or right is None:
         return None
     if sign != "*":

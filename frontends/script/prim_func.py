@@ -78,23 +78,23 @@ class ProgramReader:
             if self.buffers.parameters[position] is None:
                 hint = f"declare it: {name}_buffer = T.match_buffer({name}, (...), dtype)"
                 raise self.source.problem(self.function, f"parameter '{name}' is a T.handle without a buffer; {hint}")
-        parameters = tuple(each for each in self.buffers.parameters if each is not None)
+        parameters = tuple(parameter for parameter in self.buffers.parameters if parameter is not None)
         return Program(self.function, self.function.name, parameters, body, self.attributes, self._returned)
 
     # ---- statements ----
 
     def _statements(self, nodes: Sequence[ast.stmt]) -> tuple[Statement, ...]:
-        found: list[Statement] = []
+        statements: list[Statement] = []
         nodes = list(nodes)
         for position, node in enumerate(nodes):
             word, call = self._called(node)
             if call is not None and (loop := self._launched(node, word, call)) is not None:
-                return (*found, self._in_thread(node, loop, nodes[position + 1 :]))
+                return (*statements, self._in_thread(node, loop, nodes[position + 1 :]))
             if call is not None and (region := self.buffers.region(node, word, call)) is not None:
                 nodes[position + 1 :] = within(self.names, region, nodes[position + 1 :])
             else:
-                found += self._statement(node)
-        return tuple(found)
+                statements += self._statement(node)
+        return tuple(statements)
 
     def _inner(self, nodes: Sequence[ast.stmt], loops: Sequence[str] = ()) -> tuple[Statement, ...]:
         """Read statements in a scope of their own, with the variables of the enclosing loops."""
@@ -102,10 +102,10 @@ class ProgramReader:
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise self.source.problem(nodes[0], f"statements are nested deeper than {_MOST_DEPTH}")
-        found = self._statements(nodes)
+        statements = self._statements(nodes)
         self._depth -= 1
         self.buffers.scope = outer
-        return found
+        return statements
 
     def _statement(self, node: ast.stmt) -> Iterable[Statement]:
         if (read := _READERS.get(type(node))) is None:
@@ -170,8 +170,8 @@ class ProgramReader:
             if name in _ALLOCATIONS:
                 return (Allocate(node, self.buffers.declare(value, target.id, scope=_ALLOCATIONS[name])),)
             if name == "bind":
-                given = arguments_of(self.names, value, ("value", "type_annotation", "var"), 1)
-                return self._define(node, target, given["value"], dtype)
+                arguments = arguments_of(self.names, value, ("value", "type_annotation", "var"), 1)
+                return self._define(node, target, arguments["value"], dtype)
             if name == "env_thread":
                 self._threads[target.id] = self.names.text(argument_of(self.names, value, "thread"))
                 return ()
@@ -226,9 +226,9 @@ class ProgramReader:
         return (Evaluate(node, call),)
 
     def _take_attributes(self, call: ast.Call) -> None:
-        if not isinstance(held := argument_of(self.names, call, "attrs"), ast.Dict):
-            raise self.source.problem(held, "a function's attributes must be a dictionary")
-        for key, value in zip(held.keys, held.values, strict=True):
+        if not isinstance(argument := argument_of(self.names, call, "attrs"), ast.Dict):
+            raise self.source.problem(argument, "a function's attributes must be a dictionary")
+        for key, value in zip(argument.keys, argument.values, strict=True):
             if text_of(key) == _LOWERED:
                 hint = "read the module as it was before tvm.compile"
                 raise self.source.problem(call, f"'{self.function.name}' is already lowered for TVM's runtime: {hint}")
@@ -280,8 +280,8 @@ class ProgramReader:
 
         Its first argument is the thread's name, or a result of T.env_thread.
         """
-        given = arguments_of(self.names, call, ("thread", "extent"), 2)
-        thread = given["thread"]
+        arguments = arguments_of(self.names, call, ("thread", "extent"), 2)
+        thread = arguments["thread"]
         if isinstance(thread, ast.Name) and thread.id in self._threads:
             name, kind = thread.id, self._threads[thread.id]
         elif isinstance(target, ast.Name):
@@ -290,7 +290,7 @@ class ProgramReader:
             raise self.source.problem(call, 'a thread needs a name: tx = T.launch_thread("threadIdx.x", 32)')
         if kind in self._loops:
             raise self.source.problem(thread, f"{kind} is already an enclosing loop")
-        return Loop(call, name, None, given["extent"], kind)
+        return Loop(call, name, None, arguments["extent"], kind)
 
     def _in_thread(self, node: ast.stmt, loop: Loop, nodes: Sequence[ast.stmt]) -> For:
         return For(node, (loop,), self._repeated(loop.kind, nodes, [loop.name]))
@@ -321,20 +321,20 @@ class ProgramReader:
             hint = "T.grid(...), T.serial(...), T.parallel(...), range(...)"
             raise self.source.problem(node, f"a loop must iterate over {hint}", _LOOPS, name)
         if name == "grid":
-            return [(None, each, "serial") for each in call.args]
-        given = arguments_of(self.names, call, ("start", "stop", "thread" if name == "thread_binding" else "step",
+            return [(None, arg, "serial") for arg in call.args]
+        arguments = arguments_of(self.names, call, ("start", "stop", "thread" if name == "thread_binding" else "step",
                                                 "annotations"), 1)  # fmt: skip
         if name == "thread_binding":
-            return [self._thread(call, given)]
-        if "step" in given and not (isinstance(given["step"], ast.Constant) and given["step"].value == 1):
-            raise self.source.problem(given["step"], "loops have a step of 1: multiply the variable instead")
-        if "stop" not in given:
-            return [(None, given["start"], _LOOP_KINDS[name])]
-        return [(given["start"], given["stop"], _LOOP_KINDS[name])]
+            return [self._thread(call, arguments)]
+        if "step" in arguments and not (isinstance(arguments["step"], ast.Constant) and arguments["step"].value == 1):
+            raise self.source.problem(arguments["step"], "loops have a step of 1: multiply the variable instead")
+        if "stop" not in arguments:
+            return [(None, arguments["start"], _LOOP_KINDS[name])]
+        return [(arguments["start"], arguments["stop"], _LOOP_KINDS[name])]
 
-    def _thread(self, call: ast.Call, given: dict[str, ast.expr]) -> tuple[ast.expr | None, ast.expr, str]:
+    def _thread(self, call: ast.Call, exprs: dict[str, ast.expr]) -> tuple[ast.expr | None, ast.expr, str]:
         """Read T.thread_binding(128, "threadIdx.x") or T.thread_binding(0, 128, thread="threadIdx.x")."""
-        start, stop, thread = given["start"], given.get("stop"), given.get("thread")
+        start, stop, thread = exprs["start"], exprs.get("stop"), exprs.get("thread")
         if thread is None and stop is not None:
             start, stop, thread = ast.copy_location(ast.Constant(0), call), start, stop
         if thread is None:
@@ -362,8 +362,8 @@ class ProgramReader:
         raise self.source.problem(call, f"T.{name} does not open a block", (*_BLOCKS, "init", "launch_thread"), name)
 
     def _block(self, node: ast.With, call: ast.Call) -> Block:
-        given = arguments_of(self.names, call, ("name", "no_realize"))
-        name = self.names.text(given["name"]) if "name" in given else ""
+        arguments = arguments_of(self.names, call, ("name", "no_realize"))
+        name = self.names.text(arguments["name"]) if "name" in arguments else ""
         outer, self.buffers.scope = self.buffers.scope, dict(self.buffers.scope)
         axes: list[BlockAxis] = []
         where: list[ast.expr] = []
@@ -417,29 +417,29 @@ class ProgramReader:
         if kind == "remap":
             made = self._remapped(call)
         elif kind in _AXIS_KINDS:
-            given = arguments_of(self.names, call, ("dom", "value", "dtype"), 2)
-            dom = given["dom"]
+            arguments = arguments_of(self.names, call, ("dom", "value", "dtype"), 2)
+            dom = arguments["dom"]
             is_range = isinstance(dom, ast.Tuple) and len(dom.elts) == 2
             first, last = (dom.elts[0], dom.elts[1]) if isinstance(dom, ast.Tuple) and is_range else (None, dom)
-            made = [(_AXIS_KINDS[kind], first, last, given["value"])]
+            made = [(_AXIS_KINDS[kind], first, last, arguments["value"])]
         else:
             raise self.source.problem(call.func, f"T.axis has no '{kind}'", [*_AXIS_KINDS, "remap"], kind)
         if len(made) != len(targets):
             raise self.source.problem(node, f"{len(targets)} names for {len(made)} variables")
         axes = []
-        for each, (kind, start, stop, value) in zip(targets, made, strict=True):
-            if not isinstance(each, ast.Name):
-                raise self.source.problem(each, "a block's variable must be a name")
-            axes.append(BlockAxis(node, each.id, kind, start, stop, value))
+        for target, (kind, start, stop, value) in zip(targets, made, strict=True):
+            if not isinstance(target, ast.Name):
+                raise self.source.problem(target, "a block's variable must be a name")
+            axes.append(BlockAxis(node, target.id, kind, start, stop, value))
         return axes
 
     def _remapped(self, call: ast.Call) -> list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]:
-        given = arguments_of(self.names, call, ("kinds", "bindings", "dtype"), 2)
-        kinds, bindings = self.names.text(given["kinds"]), given["bindings"]
+        arguments = arguments_of(self.names, call, ("kinds", "bindings", "dtype"), 2)
+        kinds, bindings = self.names.text(arguments["kinds"]), arguments["bindings"]
         items = bindings.elts if isinstance(bindings, (ast.List, ast.Tuple)) else []
         if (wrong := next((letter for letter in kinds if letter not in "SR"), None)) is not None:
             raise self.source.problem(
-                given["kinds"], f"'{wrong}' is not a kind of variable: expected S (spatial) or R (reduce)"
+                arguments["kinds"], f"'{wrong}' is not a kind of variable: expected S (spatial) or R (reduce)"
             )
         if len(items) != len(kinds):
             raise self.source.problem(call, f"{len(kinds)} kinds for {len(items)} loops")
@@ -447,16 +447,16 @@ class ProgramReader:
 
     def _regions(self, call: ast.Call) -> list[Buffer]:
         """Return the buffers in T.reads or T.writes, each by name or with a region."""
-        nodes = [item for each in call.args for item in (each.elts if isinstance(each, ast.List) else [each])]
-        found = []
+        nodes = [item for arg in call.args for item in (arg.elts if isinstance(arg, ast.List) else [arg])]
+        regions = []
         for node in nodes:
             base = node.value if isinstance(node, ast.Subscript) else node
             buffer = self.buffers.scope.get(base.id) if isinstance(base, ast.Name) else None
             if not isinstance(buffer, Buffer):
                 name = ast.unparse(base)
                 raise self.source.problem(base, f"there is no buffer '{name}' here", self.buffers.known(), name)
-            found.append(buffer)
-        return found
+            regions.append(buffer)
+        return regions
 
     def _check_writes(self, block: Block, access: Mapping[str, list[Buffer]]) -> None:
         """Check that a block writes only the buffers that it declares."""

@@ -159,7 +159,7 @@ class Program(NamedTuple):
     def written(self) -> list[Buffer]:
         """Return the parameters that are written to, in order."""
         stored = {id(each.buffer) for each in every(self.body) if isinstance(each, Store)}
-        return [each for each in self.parameters if isinstance(each, Buffer) and id(each) in stored]
+        return [parameter for parameter in self.parameters if isinstance(parameter, Buffer) and id(parameter) in stored]
 
 
 def every(statements: Sequence[Statement]) -> Iterator[Statement]:
@@ -195,20 +195,20 @@ def expressions_of(statement: Statement) -> Sequence[ast.expr]:
 
 def leaving(statements: Sequence[Statement]) -> list[Leave]:
     """Return the statements that leave the enclosing loop or its current iteration."""
-    found: list[Leave] = []
+    leaves: list[Leave] = []
     for statement in statements:
         if isinstance(statement, Leave):
-            found.append(statement)
+            leaves.append(statement)
         elif isinstance(statement, Block):
-            found += leaving(statement.body)
+            leaves += leaving(statement.body)
         elif isinstance(statement, If):
-            found += leaving((*statement.then, *statement.otherwise))
-    return found
+            leaves += leaving((*statement.then, *statement.otherwise))
+    return leaves
 
 
 def place_of(indices: Sequence[ast.expr]) -> list[str]:
     """Return the texts of the indices, which distinguish the elements of a buffer."""
-    return [each.id if isinstance(each, ast.Name) else ast.dump(each) for each in indices]
+    return [index.id if isinstance(index, ast.Name) else ast.dump(index) for index in indices]
 
 
 #: Syntax that denotes several elements of a buffer.
@@ -220,7 +220,7 @@ def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, object])
     base = node.value
     buffer = scope.get(base.id) if isinstance(base, ast.Name) else None
     if not isinstance(buffer, Buffer):
-        known = [name for name, held in scope.items() if isinstance(held, Buffer)]
+        known = [name for name, value in scope.items() if isinstance(value, Buffer)]
         shown = ast.unparse(base)
         raise source.problem(base, f"there is no buffer '{shown}' here", known, shown)
     items = tuple(indices_of(node))

@@ -25,7 +25,7 @@ _function = entering(FUNCTIONS)
 
 
 def _taken(scalars: Scalars, node: ast.Call, count: int) -> list[ast.expr]:
-    others = [each for each in node.keywords if each.arg not in ("dtype", "span")]
+    others = [keyword for keyword in node.keywords if keyword.arg not in ("dtype", "span")]
     if len(node.args) != count or others:
         raise scalars.source.problem(node, f"{ast.unparse(node.func)} takes {count} arguments")
     return node.args
@@ -79,7 +79,7 @@ def _select(scalars: Scalars, node: ast.Call) -> object:
 @_function("Let")
 def _let(scalars: Scalars, node: ast.Call) -> object:
     """Evaluate T.Let(body, where={x: value})."""
-    where = next((each.value for each in node.keywords if each.arg == "where"), None)
+    where = next((keyword.value for keyword in node.keywords if keyword.arg == "where"), None)
     if len(node.args) != 1 or not isinstance(where, ast.Dict):
         raise scalars.source.problem(node, "T.Let takes an expression and where={name: value}")
     outer = scalars.env
@@ -129,8 +129,10 @@ def _call_extern(scalars: Scalars, node: ast.Call) -> object:
     if not is_packed:
         # As in TVM: the argument is a pointer and nothing else. A buffer itself is passed with its strides.
         operands = [
-            address_of(each) if isinstance(node, ast.Attribute) and isinstance(each.type, ir.MemRefType) else each
-            for node, each in zip(rest, operands, strict=True)
+            address_of(operand)
+            if isinstance(node, ast.Attribute) and isinstance(operand.type, ir.MemRefType)
+            else operand
+            for node, operand in zip(rest, operands, strict=True)
         ]
     operator_name = "call_packed" if is_packed else word
     types = [] if not dtype else [signless(dtype)]

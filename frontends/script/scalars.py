@@ -139,7 +139,7 @@ class Scalars(ExpressionReader[object]):
         if isinstance(node, ast.IfExp):
             return self.chosen(node, node.test, node.body, node.orelse)
         if isinstance(node, ast.BoolOp):
-            return self.logical(isinstance(node.op, ast.And), [self.truth(each) for each in node.values])
+            return self.logical(isinstance(node.op, ast.And), [self.truth(value) for value in node.values])
         return self.names.constant_in(node, "a tensor program")
 
     def read_name(self, node: ast.Name) -> object:
@@ -327,13 +327,15 @@ class Scalars(ExpressionReader[object]):
             raise self.source.problem(node.func, f"there is no function '{ast.unparse(node.func)}' here") from None
 
     def _operands(self, node: ast.Call, count: int) -> list[object]:
-        args = [each for each in node.args if not isinstance(each, ast.Starred)]
-        named = [each.value for each in node.keywords if each.arg in ("a", "b", "x", "y", "x1", "x2", "lhs", "rhs")]
+        args = [arg for arg in node.args if not isinstance(arg, ast.Starred)]
+        named = [
+            keyword.value for keyword in node.keywords if keyword.arg in ("a", "b", "x", "y", "x1", "x2", "lhs", "rhs")
+        ]
         if len(args) + len(named) != count:
             raise self.source.problem(
                 node, f"{ast.unparse(node.func)} takes {count} arguments, not {len(args) + len(named)}"
             )
-        return [self.value(each) for each in (*args, *named)]
+        return [self.value(arg) for arg in (*args, *named)]
 
     def _of_type(self, node: ast.Call, name: str, dtype: str) -> Number:
         """Evaluate a conversion such as T.float32(x)."""
@@ -351,11 +353,11 @@ class Scalars(ExpressionReader[object]):
             known = [*filter(_is_function, tir.ops), *FUNCTIONS, *SIGN_OF_WORD]
             raise self.source.problem(node.func, f"T has no '{name}'", known, name)
         definition = tir.ops[name]
-        given = arguments_of(self.names, node, (*definition.parameters, "dtype"))
-        given.pop("dtype", None)  # TVM's print-outs state the result's type
-        attributes = {key: self.value(each) for key, each in given.items() if key in definition.attrs}
-        names = [key for key in given if key not in definition.attrs]
-        values = [self.value(given[key]) for key in names]
+        arguments = arguments_of(self.names, node, (*definition.parameters, "dtype"))
+        arguments.pop("dtype", None)  # TVM's print-outs state the result's type
+        attributes = {key: self.value(value) for key, value in arguments.items() if key in definition.attrs}
+        names = [key for key in arguments if key not in definition.attrs]
+        values = [self.value(arguments[key]) for key in names]
         dtype = common_of(values) if any([isinstance(value, Number) for value in values]) else "f32"
         dtype = "i64" if dtype == INDEX else dtype
         attempts = [[dtype] * len(values)]
@@ -401,18 +403,18 @@ class Scalars(ExpressionReader[object]):
         sketch = ir.Operation.create("scf.if", operands=[condition], regions=2)
         try:
             values: list[object] = []
-            for region, each in zip(sketch.regions, nodes, strict=True):
+            for region, expr in zip(sketch.regions, nodes, strict=True):
                 with ir.InsertionPoint(region.blocks.append()):
-                    values.append(self.value(each))
+                    values.append(self.value(expr))
             dtype = common_of(values)
             for region, value in zip(sketch.regions, values, strict=True):
                 with ir.InsertionPoint(region.blocks[0]):
                     ir.Operation.create("scf.yield", operands=[self.cast(node, value, dtype)])
-            made = with_results(sketch, [element(dtype)])
+            operation = with_results(sketch, [element(dtype)])
         finally:
             sketch.erase()
-        return typed(Number(made.result), dtype)
+        return typed(Number(operation.result), dtype)
 
 
 def _reads(node: ast.expr) -> bool:
-    return any(isinstance(each, (ast.Subscript, ast.Call)) for each in parts_within(node))
+    return any(isinstance(expr, (ast.Subscript, ast.Call)) for expr in parts_within(node))

@@ -141,7 +141,7 @@ class Tensors:
         type_ = tensor.type.element_type
 
         def read_it() -> Number:
-            return linalg.extract(tensor, [as_index(each) for each in values])
+            return linalg.extract(tensor, [as_index(value) for value in values])
 
         if not guards:
             return typed(read_it(), buffer.dtype)
@@ -149,10 +149,10 @@ class Tensors:
         return typed(when(is_there, read_it, lambda: numbers.constant(0, type_), [type_])[0], buffer.dtype)
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
-        for each in parts_within(node):
-            buffer = scalars.env.get(buffer_name(each))
-            if isinstance(each, ast.Subscript) and isinstance(buffer, Buffer) and id(buffer) not in self.written:
-                read = self.read(each, *element_of(scalars.source, each, scalars.env))
+        for expr in parts_within(node):
+            buffer = scalars.env.get(buffer_name(expr))
+            if isinstance(expr, ast.Subscript) and isinstance(buffer, Buffer) and id(buffer) not in self.written:
+                read = self.read(expr, *element_of(scalars.source, expr, scalars.env))
                 if read is None or not self._is_inside(read):
                     return False
         return True
@@ -190,7 +190,7 @@ class TensorProgram:
             if isinstance(size, int) and size >= 1 << 62:
                 raise self.scalars.source.problem(domain.size, f"a loop cannot run {size} times")
         self.tensors.begin(Variables(self.scalars.names, [(domain.name, domain.dim) for domain in domains]))
-        stores = [each for each in statements if isinstance(each, Store)]
+        stores = [statement for statement in statements if isinstance(statement, Store)]
         outputs = list(dict.fromkeys(store.buffer for store in stores))
         reads = self._reads(statements, outputs)
         at = {store.buffer: _place(self.tensors.variables.positions, self.scalars, store) for store in stores}
@@ -200,7 +200,7 @@ class TensorProgram:
                 raise self.scalars.source.problem(store.node, f"an index of '{store.buffer.name}' is too large")
             self._check_range(store.node, store.buffer, indices)
         places = [at[buffer] for buffer in outputs]
-        are_whole = [self._is_written_whole(each, domains, at[each]) for each in outputs]
+        are_whole = [self._is_written_whole(output, domains, at[output]) for output in outputs]
         parts = [_OutputPart(place, is_whole, sizes) for place, is_whole in zip(places, are_whole, strict=True)]
         maps = [linalg.select_dims(len(domains), place.variables) for place in places]
         targets = [part.of(self.state[buffer]) for buffer, part in zip(outputs, parts, strict=True)]
@@ -228,7 +228,7 @@ class TensorProgram:
 
         Conditional reads stay in their branch.
         """
-        found: dict[tuple[Buffer, AffineMap], NestRead] = {}
+        nest_reads: dict[tuple[Buffer, AffineMap], NestRead] = {}
         for statement in statements:
             assert isinstance(statement, (Store, Let))
             for node in self._always(statement.value):
@@ -236,10 +236,10 @@ class TensorProgram:
                 if not isinstance(held, Buffer) or held in outputs:
                     continue
                 read = self.tensors.read(node, *element_of(self.scalars.source, node, self.scalars.env))
-                if read is not None and (read.buffer, read.map) not in found:
+                if read is not None and (read.buffer, read.map) not in nest_reads:
                     self._check_range(node, read.buffer, read.indices)
-                    found[read.buffer, read.map] = read
-        return list(found.values())
+                    nest_reads[read.buffer, read.map] = read
+        return list(nest_reads.values())
 
     def _always(self, node: ast.expr) -> Iterator[ast.Subscript]:
         """Yield the elements that an expression reads under all conditions."""
@@ -300,10 +300,13 @@ class TensorProgram:
 
         scalars.env = {**outer, **{name: partial(index, place) for name, place in tensors.variables.positions.items()}}
         tensors.elements = {
-            (read.buffer, read.map): typed(each, read.buffer.dtype) for read, each in zip(reads, elements, strict=False)
+            (read.buffer, read.map): typed(number, read.buffer.dtype)
+            for read, number in zip(reads, elements, strict=False)
         }
         last = elements[len(elements) - len(outputs) :]
-        tensors.written = {id(buffer): typed(each, buffer.dtype) for buffer, each in zip(outputs, last, strict=True)}
+        tensors.written = {
+            id(buffer): typed(number, buffer.dtype) for buffer, number in zip(outputs, last, strict=True)
+        }
         for statement in statements:
             assert isinstance(statement, (Store, Let))
             with scalars.source.location(statement.node):

@@ -41,14 +41,14 @@ class BufferView(NamedTuple):
         """Return the indices in the base of an element of the view."""
         if self.is_same:
             return list(items)
-        if any(isinstance(each, ast.Slice) for each in items):
+        if any(isinstance(expr, ast.Slice) for expr in items):
             return [self._part(names, items, node)]
         place = self._distance(items)
-        found: list[Expr] = []
+        exprs: list[Expr] = []
         for size in reversed(self.sizes[1:]):
-            found.insert(0, _of(ast.Mod(), place, size))
+            exprs.insert(0, _of(ast.Mod(), place, size))
             place = _of(ast.FloorDiv(), place, size)
-        return [place, *found]
+        return [place, *exprs]
 
     def _part(self, names: Names, items: Sequence[Expr], node: ast.AST) -> Expr:
         """Return the slice for contiguous elements in a one-dimensional base."""
@@ -62,12 +62,12 @@ class BufferView(NamedTuple):
         return ast.copy_location(ast.Slice(lower=lower, upper=upper, step=last.step), last)
 
     def _distance(self, items: Sequence[Expr]) -> Expr:
-        found = self.offset
+        distance = self.offset
         for item, stride in zip(items, self.strides, strict=True):
             step = _of(ast.Mult(), item, stride)
-            found = step if found is None else _of(ast.Add(), found, step)
-        assert found is not None
-        return found
+            distance = step if distance is None else _of(ast.Add(), distance, step)
+        assert distance is not None
+        return distance
 
 
 def view_of(
@@ -81,10 +81,10 @@ def view_of(
 
 def rows(sizes: Sequence[Expr], node: ast.AST) -> list[Expr]:
     """Return the row-major strides of sizes."""
-    found: list[Expr] = [ast.copy_location(ast.Constant(1), node)] if sizes else []
+    exprs: list[Expr] = [ast.copy_location(ast.Constant(1), node)] if sizes else []
     for size in reversed(sizes[1:]):
-        found.insert(0, _of(ast.Mult(), size, found[0]))
-    return found
+        exprs.insert(0, _of(ast.Mult(), size, exprs[0]))
+    return exprs
 
 
 def _of(sign: ast.operator, left: Expr, right: Expr) -> Expr:

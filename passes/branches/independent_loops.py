@@ -58,7 +58,7 @@ class Branch(NamedTuple):
 def branches_of(block: Block, symbols: SymbolTable) -> list[list[Branch]]:
     """Return groups of two or more loops that may run concurrently. Operations between them can be moved."""
     operations = operations_of(block)[:-1]
-    found: list[list[Branch]] = []
+    branches: list[list[Branch]] = []
     taken: list[Operation] = []
     for position, first in enumerate(operations):
         branch = None if first in taken else _branch(first, symbols)
@@ -74,9 +74,9 @@ def branches_of(block: Block, symbols: SymbolTable) -> list[list[Branch]]:
             if not is_movable(op):
                 break
         if len(group) > 1:
-            found.append(group)
+            branches.append(group)
             taken += [each.loop for each in group]
-    return found
+    return branches
 
 
 def is_movable(op: Operation) -> bool:
@@ -126,7 +126,7 @@ def _is_made_again(value: Value, loop: Operation) -> bool:
 
 def _results(loop: Operation) -> list[tuple[Value, list[Operation]]] | None:
     """Return the used results with their casts, or None if one is no tensor."""
-    found: list[tuple[Value, list[Operation]]] = []
+    values: list[tuple[Value, list[Operation]]] = []
     for result in loop.results:
         if not (users := users_of(result)):
             continue
@@ -134,8 +134,8 @@ def _results(loop: Operation) -> list[tuple[Value, list[Operation]]] | None:
             return None
         casts = [user for user in users if user.name == "relax.match_cast" and user.block == loop.block]
         is_cast = len(casts) == len(users) and len({str(cast.results[0].type) for cast in casts}) == 1
-        found.append((result, casts if is_cast else []))
-    return found
+        values.append((result, casts if is_cast else []))
+    return values
 
 
 def _named_inside(loop: Operation) -> set[str]:

@@ -163,9 +163,9 @@ def _keep(loop: Operation) -> None:
             carried[index] = memrefs.cast(places[index], initial.type)
         loop.operands[3 + index] = carried[index]
     with ir.InsertionPoint(end):
-        made = {index: _of_this_round(end.operands[index], block) for index in moving}
+        values = {index: _of_this_round(end.operands[index], block) for index in moving}
         for index in moving:
-            memrefs.copy(made[index], places[index])
+            memrefs.copy(values[index], places[index])
     for index in moving:
         end.operands[index] = carried[index]
         block.arguments[1 + index].replace_all_uses_with(carried[index])

@@ -26,7 +26,7 @@ def write_pieces(function: Operation) -> None:
     with function.context:
         for block in function.regions[0].blocks:
             inserts = [op for op in operations_of(block) if op.name == _INSERT]
-            for last in [each for each in inserts if _next(each) is None]:
+            for last in [insert for insert in inserts if _next(insert) is None]:
                 pieces = _pieces_until(last)
                 base = pieces[0].operands[1]
                 if len(pieces) >= _FEWEST_PIECES and _is_nothing_yet(base) and _is_for(base, pieces[0]):
@@ -65,25 +65,25 @@ def _is_for(tensor: Value, insert: Operation) -> bool:
 
 def _place_of(insert: Operation) -> Operation | None:
     """Return the slice of the tensor in which the piece is computed, if it is written back there, else None."""
-    made = insert.operands[0]
-    while not isinstance(made.owner, ir.Block) and (into := _destination(made)) is not None:
-        made = into
-    slice_ = made_by(made, _EXTRACT)
-    if slice_ is None or slice_.operands[0] != insert.operands[1] or made.type != insert.operands[0].type:
+    value = insert.operands[0]
+    while not isinstance(value.owner, ir.Block) and (into := _destination(value)) is not None:
+        value = into
+    slice_ = made_by(value, _EXTRACT)
+    if slice_ is None or slice_.operands[0] != insert.operands[1] or value.type != insert.operands[0].type:
         return None
     is_same = all(slice_.attributes[name] == insert.attributes[name] for name in ("static_offsets", "static_strides"))
     return slice_ if is_same and _offsets_and_strides(slice_, 1) == _offsets_and_strides(insert, 2) else None
 
 
-def _destination(made: Value) -> Value | None:
+def _destination(value: Value) -> Value | None:
     """Return the tensor that an operation overwrites, with equally many elements in the same order, or None."""
-    op = made.owner.operation
-    index = list(op.results).index(made)
+    op = value.owner.operation
+    index = list(op.results).index(value)
     if op.name == "scf.for":
         return op.operands[3 + index]
     if op.name.startswith("linalg."):
         return op.operands[len(op.operands) - len(op.results) + index]
-    if op.name in _RESHAPES and list(made.type.shape).count(DYNAMIC) <= 1:
+    if op.name in _RESHAPES and list(value.type.shape).count(DYNAMIC) <= 1:
         # With at most one dynamic size, equal types imply equal sizes.
         return op.operands[0]
     if op.name in ("vector.transfer_write", "tensor.insert", _INSERT):
@@ -122,9 +122,9 @@ def _as_memref(base: Operation) -> tuple[Value, Value]:
         sizes = iter(base.operands)
         extents = [next(sizes) if size == DYNAMIC else size for size in tensor.type.shape]
         memref = memrefs.allocate(extents, tensor.type.element_type)
-        made = to_tensor(memref, tensor.type)
-    replace_op(base, [made])
-    return made, memref
+        value = to_tensor(memref, tensor.type)
+    replace_op(base, [value])
+    return value, memref
 
 
 def to_tensor(memref: Value, type_: Type, *, writable: bool = True) -> Value:

@@ -24,12 +24,12 @@ from .rules import X, rule
 _FLOAT_BITS = {"f16": (11, 5), "bf16": (8, 8), "f32": (24, 8), "f64": (53, 11)}
 
 
-def merge_conversions(found: Match) -> Operation | None:
+def merge_conversions(match: Match) -> Operation | None:
     """Merge two conversions if the first one keeps every value."""
-    op = found.op()
-    if not _keeps_values(dtype_of(found[X]), dtype_of(op.x)):
+    op = match.op()
+    if not _keeps_values(dtype_of(match[X]), dtype_of(op.x)):
         return None
-    return make(op, "relax.astype", [found[X]], {"dtype": op.operation.attributes["dtype"]})
+    return make(op, "relax.astype", [match[X]], {"dtype": op.operation.attributes["dtype"]})
 
 
 def _keeps_values(source: str, target: str) -> bool:
@@ -65,8 +65,8 @@ def state_what_is_inferred(op: OpView, rewriter: Rewriter) -> Operation | None:
         return None
     if use_count(op.value) != 1:
         return None
-    made = made_again(maker.operation, list(maker.operation.operands), [target])
-    return made if is_valid(made) and _inferred(row, made) == target else None
+    operation = made_again(maker.operation, list(maker.operation.operands), [target])
+    return operation if is_valid(operation) and _inferred(row, operation) == target else None
 
 
 def _inferred(row: OpDef, operation: Operation) -> Type | None:

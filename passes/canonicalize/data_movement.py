@@ -43,14 +43,14 @@ def merge_reshapes(op: OpView, rewriter: Rewriter) -> Operation | None:
     return make(op, op.OPERATION_NAME, [source, *list(op.operation.operands)[1:]])
 
 
-def _is_pure(made: Value) -> bool:
-    row = row_of(made.owner)
+def _is_pure(value: Value) -> bool:
+    row = row_of(value.owner)
     return row is not None and row.pure
 
 
-def merge_permutations(found: Match) -> Operation | None:
-    op, axes = found.op(), _permutation_of_both(found.op(), found.op("inner"))
-    return None if axes is None else make(op, "relax.permute_dims", [found[X]], {"axes": ints(axes)})
+def merge_permutations(match: Match) -> Operation | None:
+    op, axes = match.op(), _permutation_of_both(match.op(), match.op("inner"))
+    return None if axes is None else make(op, "relax.permute_dims", [match[X]], {"axes": ints(axes)})
 
 
 def _permutation_of_both(outer: OpView, inner: OpView) -> list[int] | None:
@@ -107,17 +107,17 @@ def _both(axes: Sequence[int], others: Sequence[int], rank: int) -> Attribute:
     return ints(sorted(taken | {kept[axis] for axis in _axes(others, len(kept))}))
 
 
-def merge_expansions(found: Match) -> Operation | None:
+def merge_expansions(match: Match) -> Operation | None:
     """Merge two expand_dims. The outer one's new dimensions shift the inner one's."""
-    op, inner = found.op(), found.op("inner")
+    op, inner = match.op(), match.op("inner")
     if (shape := shape_of(_result(op))) is None:
         return None
-    return make(op, "relax.expand_dims", [found[X]], {"axis": _both(op.axis, inner.axis, len(shape))})
+    return make(op, "relax.expand_dims", [match[X]], {"axis": _both(op.axis, inner.axis, len(shape))})
 
 
-def _are_undone(found: Match) -> bool:
+def _are_undone(match: Match) -> bool:
     """Check whether squeeze and expand_dims, in either order, name the same dimensions."""
-    op, inner = found.op(), found.op("inner")
+    op, inner = match.op(), match.op("inner")
     shape = shape_of(op.x if op.OPERATION_NAME == "relax.squeeze" else _result(op))
     if shape is None or op.axis is None or inner.axis is None:
         return False
@@ -132,17 +132,17 @@ def _squeezes_nothing(op: OpView) -> bool:
     return shape is not None and all(equal(size, 1) is False for size in shape)
 
 
-def merge_squeezes(found: Match) -> Operation | None:
+def merge_squeezes(match: Match) -> Operation | None:
     """Merge two squeezes. The inner one's dropped dimensions shift the outer one's axes."""
-    op, inner, shape = found.op(), found.op("inner"), shape_of(found[X])
+    op, inner, shape = match.op(), match.op("inner"), shape_of(match[X])
     if shape is None or inner.axis is None or op.axis is None:
         return None
-    return make(op, "relax.squeeze", [found[X]], {"axis": _both(inner.axis, op.axis, len(shape))})
+    return make(op, "relax.squeeze", [match[X]], {"axis": _both(inner.axis, op.axis, len(shape))})
 
 
-def _have_same_axis(found: Match) -> bool:
-    shape = shape_of(found[X])
-    axes = found.op().axis, found.op("inner").axis
+def _have_same_axis(match: Match) -> bool:
+    shape = shape_of(match[X])
+    axes = match.op().axis, match.op("inner").axis
     return shape is not None and len({normal_axis(axis, len(shape)) for axis in axes}) == 1
 
 

@@ -99,12 +99,12 @@ _LEFT = X.has_dtype("integer", "bool").where(lambda found: not is_constant(found
 _C, _D = is_const(), is_const()
 
 
-def _regroup(found: Match, limit: int) -> Operation | None:
+def _regroup(match: Match, limit: int) -> Operation | None:
     """Rewrite (x + c) + d to x + (c + d).
 
     Integer arithmetic wraps around, so sums, products and bits may be regrouped.
     """
-    op, one, other = found.op(), array_of(found[_C], limit), array_of(found[_D], limit)
+    op, one, other = match.op(), array_of(match[_C], limit), array_of(match[_D], limit)
     if one is None or other is None:
         return None
     results = compute(op.operation, (one, other), [TensorInfo(None, dtype_of(op.x1))])
@@ -114,7 +114,7 @@ def _regroup(found: Match, limit: int) -> Operation | None:
     (both,) = results
     type_ = ir.RankedTensorType.get(list(both.shape), result_type(op).element_type)
     constant = make_constant(both, type_)
-    return None if constant is None else make(op, op.OPERATION_NAME, [found[X], constant.result])
+    return None if constant is None else make(op, op.OPERATION_NAME, [match[X], constant.result])
 
 
 def _fill(op: OpView, limit: int) -> Operation | None:

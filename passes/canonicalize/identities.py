@@ -111,9 +111,9 @@ _not, _where = is_op("relax.logical_not"), is_op("relax.where")
 
 
 def _number(number: int) -> Callable[[Match], Operation | None]:
-    def make(found: Match) -> Operation | None:
-        type_ = result_type(found.op())
-        if not can_be_constant(type_) or _shape_differs(found[_N], type_):
+    def make(match: Match) -> Operation | None:
+        type_ = result_type(match.op())
+        if not can_be_constant(type_) or _shape_differs(match[_N], type_):
             return None
         return make_splat(bool(number) if str(type_.element_type) == "i1" else number, type_)
 
@@ -125,15 +125,15 @@ def _shape_differs(operand: Value, type_: Type) -> bool:
     return not operand.type.has_rank or list(operand.type.shape) != list(type_.shape)
 
 
-def swap(found: Match) -> Outcome:
+def swap(match: Match) -> Outcome:
     """Rewrite c + x to x + c, so that other rules look at one side only."""
-    operands = found.root.operands
-    operands[0], operands[1] = found[_OTHER], found[_CONSTANT]
+    operands = match.root.operands
+    operands[0], operands[1] = match[_OTHER], match[_CONSTANT]
     return UPDATED
 
 
-def _is_number(found: Match) -> bool:
-    return is_constant(found[_OTHER]) or splat(found[_OTHER]) is not None
+def _is_number(match: Match) -> bool:
+    return is_constant(match[_OTHER]) or splat(match[_OTHER]) is not None
 
 
 _CONSTANT, _OTHER = is_const() | is_filled(), X.where(lambda found: not _is_number(found))

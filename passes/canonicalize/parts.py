@@ -32,14 +32,14 @@ def _ranges(op: OpView) -> dict[int, Range] | None:
     shape = shape_of(op.x)
     if shape is None or any(stride != 1 for stride in op.strides or ()):
         return None
-    found: dict[int, Range] = {}
+    ranges: dict[int, Range] = {}
     for given, begin, end in zip(op.axes, op.begin, op.end, strict=True):
         axis = normal_axis(given, len(shape))
         first, last = _place(begin, shape[axis]), _place(end, shape[axis])
-        if axis in found or not at_least(last, first):
+        if axis in ranges or not at_least(last, first):
             return None
-        found[axis] = (first, last)
-    return found
+        ranges[axis] = (first, last)
+    return ranges
 
 
 def _place(bound: Dim, size: Dim) -> Dim:
@@ -65,22 +65,22 @@ def _slice_attributes(ranges: Ranges, op: OpView) -> dict[str, Attribute]:
     }
 
 
-def merge_slices(found: Match) -> Operation | None:
+def merge_slices(match: Match) -> Operation | None:
     """Rewrite x[a:b][c:d] to x[a + c : a + d]."""
-    op = found.op()
-    outer_ranges, inner_ranges = _ranges(op), _ranges(found.op("cut"))
+    op = match.op()
+    outer_ranges, inner_ranges = _ranges(op), _ranges(match.op("cut"))
     if outer_ranges is None or inner_ranges is None:
         return None
     both = dict(inner_ranges)
     for axis, (begin, end) in outer_ranges.items():
         start = inner_ranges[axis][0] if axis in inner_ranges else 0
         both[axis] = (dim_add(start, begin), dim_add(start, end))
-    return make(op, "relax.strided_slice", [found[X]], _slice_attributes(both, op))
+    return make(op, "relax.strided_slice", [match[X]], _slice_attributes(both, op))
 
 
-def slice_of_joined(found: Match) -> Operation | None:
+def slice_of_joined(match: Match) -> Operation | None:
     """Slice only the tensors of a concat that the slice touches."""
-    op, joined = found.op(), found.op("joined")
+    op, joined = match.op(), match.op("joined")
     ranges, shape = _ranges(op), shape_of(op.x)
     if ranges is None or shape is None:
         return None
@@ -115,9 +115,9 @@ def _offsets(tensors: Sequence[Value], axis: int) -> list[Dim] | None:
     return offsets
 
 
-def split_joined(found: Match) -> list[Value] | None:
+def split_joined(match: Match) -> list[Value] | None:
     """Replace a split of a concat at its seams by the joined tensors."""
-    op, joined = found.op(), found.op("joined")
+    op, joined = match.op(), match.op("joined")
     shape = shape_of(op.x)
     results = list(op.operation.results)
     if shape is None or len(joined.tensors) != len(results):
@@ -154,30 +154,30 @@ def _slice_along(value: Value, axis: int) -> tuple[Value, Range] | None:
     return (op.x, ranges[axis]) if op is not None and ranges is not None and list(ranges) == [axis] else None
 
 
-def slice_by_known_bounds(found: Match) -> Operation | None:
+def slice_by_known_bounds(match: Match) -> Operation | None:
     """Turn constant bounds and strides, and bounds that are sizes, into attributes."""
-    op = found.op()
-    begin, end, strides = (_numbers(found[each]) for each in _KNOWN)
-    if begin is None or end is None or strides is None or not all(isinstance(each, int) for each in strides):
+    op = match.op()
+    begin, end, strides = (_numbers(match[each]) for each in _KNOWN)
+    if begin is None or end is None or strides is None or not all(isinstance(stride, int) for stride in strides):
         return None
     kinds, context = find_op("relax.strided_slice").attrs, op.operation.context
     attributes = {
         "axes": ints(range(len(begin))),
         "begin": kinds["begin"].encode(begin, context),
         "end": kinds["end"].encode(end, context),
-        "strides": ints([int(str(each)) for each in strides]),
+        "strides": ints([int(str(stride)) for stride in strides]),
     }
     return make(op, "relax.strided_slice", [op.x], attributes)
 
 
-def split_before_slice(found: Match) -> Value | None:
+def split_before_slice(match: Match) -> Value | None:
     """Rewrite reshape(x[..., 8:16]) to (..., 2, 4) as reshape(x)[..., 2:4, :] if the bounds are whole parts of the
     axis.
 
     Users of the slice can then read x in place: heads of queries, keys and values of one product.
     """
-    op = found.op()
-    ranges, whole, wanted = _ranges(found.op("cut")), shape_of(found[X]), shape_of(op.operation.results[0])
+    op = match.op()
+    ranges, whole, wanted = _ranges(match.op("cut")), shape_of(match[X]), shape_of(op.operation.results[0])
     if ranges is None or whole is None or wanted is None or len(ranges) != 1:
         return None
     ((axis, (begin, end)),) = ranges.items()
@@ -188,15 +188,15 @@ def split_before_slice(found: Match) -> Value | None:
     if any(bound % inner for bound in (begin, end, size)):
         return None
     shape = [*whole[:axis], size // inner, *sizes[1:], *whole[axis + 1 :]]
-    split = relax.reshape(found[X], relax.shape_expr(dims=shape))
+    split = relax.reshape(match[X], relax.shape_expr(dims=shape))
     return as_result(op, relax.strided_slice(split, axes=[axis], begin=[begin // inner], end=[end // inner]))
 
 
-def _split_of(whole: Sequence[Dim], wanted: Sequence[Dim], axis: int) -> list[int] | None:
+def _split_of(whole: Sequence[Dim], dims: Sequence[Dim], axis: int) -> list[int] | None:
     """Return the sizes into which a reshape of a slice splits an axis, if the other axes are kept."""
-    behind = len(wanted) - (len(whole) - axis - 1)
-    middle = wanted[axis:behind]
-    kept = zip((*whole[:axis], *whole[axis + 1 :]), (*wanted[:axis], *wanted[behind:]), strict=False)
+    behind = len(dims) - (len(whole) - axis - 1)
+    middle = dims[axis:behind]
+    kept = zip((*whole[:axis], *whole[axis + 1 :]), (*dims[:axis], *dims[behind:]), strict=False)
     if len(middle) < 2 or not all(equal(one, other) is True for one, other in kept):
         return None
     sizes = [size for size in middle if isinstance(size, int) and size > 0]

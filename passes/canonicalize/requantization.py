@@ -26,13 +26,13 @@ _MOVES = frozenset(f"relax.{name}" for name in "reshape flatten permute_dims exp
 _RELU = "relax.nn.relu"
 
 
-def requantize_nothing(found: Match) -> Value | None:
+def requantize_nothing(match: Match) -> Value | None:
     """Fold quantize(f(dequantize(q))) with one scale and zero point to f on integers, and quantize(dequantize(q)) to q.
 
     The distance to the zero point is nearly an integer again, and is rounded. Each f moves elements or limits them.
     Quantization is monotonic, so that limits may be quantized and applied to integers.
     """
-    op, inner, steps, numbers = found.op(), found.op("inner"), found.all("step"), found[X]
+    op, inner, steps, numbers = match.op(), match.op("inner"), match.all("step"), match[X]
     if not _are_inverse(inner, op, moved=any(step.owner.operation.name in _MOVES for step in steps)):
         return None
     limits = [_limits(step, op) for step in steps]
@@ -95,7 +95,7 @@ def _real_limits(step: Value) -> tuple[Value | float | None, Value | float | Non
     if name == _RELU:
         return 0.0, None
     if name in ("relax.maximum", "relax.minimum"):
-        limit = next(each for each in reversed(operands) if elements_of(each) is not None)
+        limit = next(operand for operand in reversed(operands) if elements_of(operand) is not None)
         return (limit, None) if name == "relax.maximum" else (None, limit)
     return operands[1], operands[2]
 

@@ -59,23 +59,23 @@ def size_of_known(op: OpView, rewriter: Rewriter) -> Operation | None:
     return constant_op(attribute) if attribute.type == result_type(op) else None
 
 
-def scalar_to_tensor_of_known(found: Match) -> Operation:
+def scalar_to_tensor_of_known(match: Match) -> Operation:
     """Replace a converted constant number by a constant tensor."""
-    number = found.op("c").operation.attributes["value"]
-    return constant_op(ir.DenseElementsAttr.get_splat(result_type(found.op()), number))
+    number = match.op("c").operation.attributes["value"]
+    return constant_op(ir.DenseElementsAttr.get_splat(result_type(match.op()), number))
 
 
-def shape_from_listed(found: Match) -> Operation | None:
+def shape_from_listed(match: Match) -> Operation | None:
     """Return the listed sizes as a shape of the operation's type."""
-    return _shape_expr(found.op(), tuple(found.op("listed").dims))
+    return _shape_expr(match.op(), tuple(match.op("listed").dims))
 
 
-def shape_from_constant(found: Match) -> Operation | None:
+def shape_from_constant(match: Match) -> Operation | None:
     """Replace a constant tensor of sizes by a shape. Negative sizes are left for the run-time error."""
-    array = array_of(found["c"], _MOST_DIMENSIONS)
+    array = array_of(match["c"], _MOST_DIMENSIONS)
     if array is None or array.ndim != 1 or (array < 0).any():
         return None
-    return _shape_expr(found.op(), tuple(int(size) for size in array))
+    return _shape_expr(match.op(), tuple(int(size) for size in array))
 
 
 _to_shape, _from_shape = is_op("relax.tensor_to_shape"), is_op("relax.shape_to_tensor")

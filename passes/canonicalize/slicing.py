@@ -90,9 +90,9 @@ def split_into_one(op: OpView, rewriter: Rewriter) -> list[Value] | None:
     return [op.x] if len(results) == 1 and results[0].type == op.x.type else None
 
 
-def stack_one(found: Match) -> Operation | None:
+def stack_one(match: Match) -> Operation | None:
     """Rewrite a stack of one tensor to expand_dims."""
-    return make(found.op(), "relax.expand_dims", [found[X]], {"axis": ints([found.op().axis])})
+    return make(match.op(), "relax.expand_dims", [match[X]], {"axis": ints([match.op().axis])})
 
 
 PATTERNS = (

@@ -88,20 +88,20 @@ def makers_behind(value: Value, operation: Operation) -> list[Operation] | None:
 
     None if a value depends on the operation, has an effect, or takes too many operations.
     """
-    found: list[Operation] = []
+    operations: list[Operation] = []
     waiting = [value]
     while waiting:
         owner = waiting.pop().owner
         if isinstance(owner, ir.Block) or owner.operation.block != operation.block:
             continue
         maker = owner.operation
-        if maker in found or maker.is_before_in_block(operation):
+        if maker in operations or maker.is_before_in_block(operation):
             continue
-        if maker == operation or len(found) == _MOST_MOVED or not _is_pure(maker):
+        if maker == operation or len(operations) == _MOST_MOVED or not _is_pure(maker):
             return None
-        found.append(maker)
+        operations.append(maker)
         waiting += maker.operands
-    return sorted(found, key=cmp_to_key(_compare_places))
+    return sorted(operations, key=cmp_to_key(_compare_places))
 
 
 def _compare_places(one: Operation, other: Operation) -> int:

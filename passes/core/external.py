@@ -31,14 +31,16 @@ def is_external(operation: Operation) -> bool:
 
 def external_modules(module: Operation, codegen: str = "") -> list[Operation]:
     """Return the external modules directly inside a module, of one codegen or of all."""
-    found = [each for block in blocks_of(module) for each in operations_of(block) if is_external(each)]
-    return [each for each in found if not codegen or text_in(each, CODEGEN) == codegen]
+    operations = [
+        operation for block in blocks_of(module) for operation in operations_of(block) if is_external(operation)
+    ]
+    return [operation for operation in operations if not codegen or text_in(operation, CODEGEN) == codegen]
 
 
 def check_codegen(name: str, module: Operation) -> None:
     """Raise RelaxError if no codegen of this name is registered or installed, and no part of the module has it."""
     if not external_modules(module, name) and CODEGENS.find(name) is None:
-        there = {text_in(each, CODEGEN) for each in external_modules(module)}
+        there = {text_in(external_module, CODEGEN) for external_module in external_modules(module)}
         known = sorted({*CODEGENS.names(), *there})
         listed = f"there are {', '.join(known)}" if known else "there are none"
         raise RelaxError(f"external: unknown codegen '{name}'{suggest(name, known)} ({listed})")
@@ -48,15 +50,15 @@ def check_codegen(name: str, module: Operation) -> None:
 @fragile
 def externals_aside(operation: Operation) -> Iterator[None]:
     """Replace each external module by its functions' declarations inside the `with` statement."""
-    held = external_modules(operation) if operation.name == "builtin.module" else []
-    for module in held:
+    operations = external_modules(operation) if operation.name == "builtin.module" else []
+    for module in operations:
         _declarations_of(module)
         module.detach_from_parent()
     try:
         yield
     finally:
-        if held:
-            _put_back(operation, held)
+        if operations:
+            _put_back(operation, operations)
 
 
 def _declarations_of(module: Operation) -> None:
@@ -72,10 +74,10 @@ def _declarations_of(module: Operation) -> None:
             ir.Operation.create("func.func", attributes=declared, regions=1, ip=ir.InsertionPoint(body))
 
 
-def _put_back(operation: Operation, held: list[Operation]) -> None:
+def _put_back(operation: Operation, operations: list[Operation]) -> None:
     """Put external modules back in place of their declarations. Modules with erased declarations are dropped."""
-    stubs = {symbol_name(each): each for each in external_modules(operation)}
-    for module in held:
+    stubs = {symbol_name(external_module): external_module for external_module in external_modules(operation)}
+    for module in operations:
         if (stub := stubs.get(symbol_name(module))) is not None:
             ir.InsertionPoint(stub).insert(module)
             stub.erase()
@@ -93,7 +95,7 @@ def external_attribute(part: ExternalPart, objects: Iterable[bytes]) -> Attribut
         "functions": string_array(part.functions),
         "inputs": ir.ArrayAttr.get(list(map(i64_attribute, part.inputs))),
         "nodes": string_array(part.nodes),
-        "objects": ir.ArrayAttr.get([_blob(each, f"{part.name}_object") for each in objects]),
+        "objects": ir.ArrayAttr.get([_blob(data, f"{part.name}_object") for data in objects]),
     }
     if part.data is not None:
         fields["data"] = _blob(part.data, part.name)

@@ -138,7 +138,7 @@ class PrintIR(Instrument):
         self._dumps[hash(op)] = self._dumps.get(hash(op), -1) + 1
         around = [op, *ancestors(op)][::-1]
         # Upstream's numbering: an enclosing operation takes the first number as if it had been dumped itself.
-        numbers = [str(self._dumps.setdefault(hash(each), 0)) for each in around]
+        numbers = [str(self._dumps.setdefault(hash(operation), 0)) for operation in around]
         path = os.path.join(folder, *map(_folder_name, around), f"{'_'.join(numbers)}_{file}")
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -99,14 +99,16 @@ def take_down(
         # An operand that occurs twice has no unique position.
         return None
     steps: list[RecordedStep] = []
-    for made in operations_of(ir.InsertionPoint.current.block) if operations is None else operations:
-        if len(made.regions) or made.location != location:
+    for operation in operations_of(ir.InsertionPoint.current.block) if operations is None else operations:
+        if len(operation.regions) or operation.location != location:
             return None
-        chosen = [values.get(value) for value in made.operands]
+        chosen = [values.get(value) for value in operation.operands]
         known = tuple(index for index in chosen if index is not None)
         if len(known) < len(chosen):
             return None
-        steps.append(RecordedStep(made.name, known, list(made.results.types), dict(made.attributes) or None))
-        values.update((result, len(values)) for result in made.results)
+        steps.append(
+            RecordedStep(operation.name, known, list(operation.results.types), dict(operation.attributes) or None)
+        )
+        values.update((result, len(values)) for result in operation.results)
     places = tuple(values[value] for value in results if value in values)
     return MadeOperations(tuple(steps), places) if len(places) == len(results) else None

@@ -129,7 +129,7 @@ def take_text(pass_class: type) -> None:
                 raise OptionError(f"pass '{getattr(pass_class, 'name', '')}': option '{key}' {error}") from None
 
         by_place = [read(*pair) for pair in zip(names, args, strict=False)]
-        made(self, *by_place, *args[len(by_place) :], **{name: read(name, each) for name, each in kwargs.items()})
+        made(self, *by_place, *args[len(by_place) :], **{name: read(name, kwarg) for name, kwarg in kwargs.items()})
 
     pass_class.__init__ = __init__  # type: ignore[misc]
 
@@ -138,7 +138,7 @@ def _as_option(value: object, hint: object) -> Any:
     """Convert an argument for a field: lists to tuples, and text unless the field is text."""
     kind = hint
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        kinds = [each for each in typing.get_args(hint) if each is not type(None)]
+        kinds = [arg for arg in typing.get_args(hint) if arg is not type(None)]
         kind = kinds[0] if len(kinds) == 1 else str
     if (is_tuple := typing.get_origin(kind) is tuple) and isinstance(value, list):
         return tuple(value)

@@ -116,9 +116,9 @@ class Pipeline:
         """Return equivalent pipelines with one pass each."""
         singles = []
         for step in _singles(self.steps):
-            made = Pipeline((), anchor=self.anchor, instruments=self.instruments, verify_each=self.verify_each)
-            made.steps = (step,)
-            singles.append(made)
+            pipeline = Pipeline((), anchor=self.anchor, instruments=self.instruments, verify_each=self.verify_each)
+            pipeline.steps = (step,)
+            singles.append(pipeline)
         return singles
 
     def _steps(self, passes: str | Pass | External | Iterable[Pass | External | str]) -> Iterator[Step]:

@@ -42,8 +42,8 @@ class StageEdit(NamedTuple):
     def parse(cls, text: str) -> StageEdit:
         """Read an edit. Raise OptionError for text of another form."""
         for form in _FORMS:
-            if (found := form.fullmatch(text)) is not None:
-                return cls(found["verb"], found["anchor"], found.groupdict().get("text") or "")
+            if (match := form.fullmatch(text)) is not None:
+                return cls(match["verb"], match["anchor"], match.groupdict().get("text") or "")
         expected = "'drop PASS', 'set PASS{OPTION=VALUE}' or 'run PASS before PASS'"
         raise OptionError(f"'{text}' is no edit of stages: expected {expected}")
 
@@ -70,39 +70,41 @@ def edit_stages(stages: Stages, edits: Iterable[str]) -> Stages:
 
 def pass_place(stages: Stages, name: str) -> tuple[str, int] | None:
     """Return the stage and the place in it of the first pass with a name, or None."""
-    places = ((stage.name, place) for stage in stages for place, each in enumerate(stage.passes) if _name(each) == name)
+    places = (
+        (stage.name, place) for stage in stages for place, pass_ in enumerate(stage.passes) if _name(pass_) == name
+    )
     return next(places, None)
 
 
 def _edited(stages: Stages, edit: StageEdit) -> Stages:
     changed = tuple(_edited_stage(stage, edit) for stage in stages.stages)
     known = (*stages.stages, *stages.own, *stages.left_out)
-    if not any(_name(each) == edit.anchor for stage in known for each in stage.passes):
+    if not any(_name(pass_) == edit.anchor for stage in known for pass_ in stage.passes):
         raise OptionError(f"no stage of target '{stages.target}' runs '{edit.anchor}'")
     return replace(stages, stages=changed)
 
 
 def _edited_stage(stage: Stage, edit: StageEdit) -> Stage:
-    if not any(_name(each) == edit.anchor for each in stage.passes):
+    if not any(_name(pass_) == edit.anchor for pass_ in stage.passes):
         return stage
     return replace(stage, passes=tuple(_edited_passes(stage.passes, edit)))
 
 
 def _edited_passes(passes: Iterable[str | Pass], edit: StageEdit) -> Iterator[str | Pass]:
-    for each in passes:
-        if _name(each) != edit.anchor:
-            yield each
+    for pass_ in passes:
+        if _name(pass_) != edit.anchor:
+            yield pass_
         elif edit.verb == "run":
             yield edit.text
-            yield each
+            yield pass_
         elif edit.verb == "set":
-            yield _with_options(each if isinstance(each, str) else each.text(), edit)
+            yield _with_options(pass_ if isinstance(pass_, str) else pass_.text(), edit)
 
 
 def _with_options(text: str, edit: StageEdit) -> str:
-    found = _ITEM.fullmatch(text)
-    assert found is not None
-    options = dict(split_options(found["options"] or ""))
+    match = _ITEM.fullmatch(text)
+    assert match is not None
+    options = dict(split_options(match["options"] or ""))
     for name, value in split_options(edit.text):
         before = options.get(name)
         if before and value and _takes_several(edit.anchor, name):
@@ -122,5 +124,5 @@ def _name(each: str | Pass) -> str:
     """Return the name of a pass, or "" for text with several passes."""
     if not isinstance(each, str):
         return each.name
-    found = _ITEM.fullmatch(each)
-    return "" if found is None else found["name"]
+    match = _ITEM.fullmatch(each)
+    return "" if match is None else match["name"]

@@ -45,7 +45,7 @@ class Stage:
     def with_options(self, options: str) -> Stage:
         """Return the stage for a target with options, `{cpu=haswell}`, which are added to each use of the target's
         name."""
-        passes = [str(each).replace(TARGET_PLACE, TARGET_PLACE + options) for each in self.passes]
+        passes = [str(pass_).replace(TARGET_PLACE, TARGET_PLACE + options) for pass_ in self.passes]
         return replace(self, passes=tuple(passes))
 
     def pipeline(self, target: str, **options: Any) -> Pipeline:
@@ -170,7 +170,7 @@ class Stages:
 
     def at(self, opt_level: int) -> Stages:
         """Return the stages that run at an optimization level."""
-        kept, own = (tuple(each for each in stages if each.level <= opt_level) for stages in (self.stages, self.own))
+        kept, own = (tuple(stage for stage in stages if stage.level <= opt_level) for stages in (self.stages, self.own))
         left_out = tuple(stage for stage in self.stages if stage.level > opt_level)
         return replace(self, stages=kept, own=own, left_out=left_out)
 

@@ -107,4 +107,4 @@ def _entry(name: str, numbers: Counter[tuple[str, str]]) -> list[str]:
 
 def operation_counts(root: Operation) -> Counter[str]:
     """Count the operations in an operation by name, including the operation itself."""
-    return Counter(each.name for each in (root.operation, *operations_in(root)))
+    return Counter(operation.name for operation in (root.operation, *operations_in(root)))

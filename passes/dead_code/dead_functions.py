@@ -67,7 +67,7 @@ class Purity:
     """Functions of a module without side effects, memoised."""
 
     def __init__(self, module: Operation):
-        self._functions = {symbol_name(each): each for each in functions_in(module)}
+        self._functions = {symbol_name(function): function for function in functions_in(module)}
         self._known: dict[str, bool] = {}
 
     def is_pure(self, name: str) -> bool:

@@ -46,12 +46,12 @@ def all_decompositions() -> list[RuleByTypes]:
     return _DECOMPOSITIONS.all()
 
 
-def decomposed(found: RuleByTypes, op: OpView, values: Sequence[Value] | None = None) -> list[Value]:
+def decomposed(types: RuleByTypes, op: OpView, values: Sequence[Value] | None = None) -> list[Value]:
     """Return the values that replace an operation's results, before casts to their types. Raise Decline.
 
     `values` replace the operation's operands, if given.
     """
     sizes = list(op.operation.attributes["operandSegmentSizes"]) if op.definition.segmented else None
     operands = op.definition.segment(list(op.operation.operands if values is None else values), sizes)
-    with blaming_at(lambda: f"the decomposition of '{found.op}'", found.function, op, Decline):
-        return list(as_list(found.function(op, *operands.values())))
+    with blaming_at(lambda: f"the decomposition of '{types.op}'", types.function, op, Decline):
+        return list(as_list(types.function(op, *operands.values())))

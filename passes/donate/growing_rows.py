@@ -50,11 +50,11 @@ def donations_of(function: Operation, places: Sequence[int], what: str) -> list[
         if places and groups in function.attributes:
             reason = "takes or returns lists: only separate arguments can grow in place"
             raise located_error(f"{what}: @{symbol_name(function)} {reason}", function.location)
-    found = [_donation(function, place, what) for place in places]
-    for each in found:
-        _check_alike(found[0], each, what)
-        _check_known(function, each, places, what)
-    return found
+    donations = [_donation(function, place, what) for place in places]
+    for donation in donations:
+        _check_alike(donations[0], donation, what)
+        _check_known(function, donation, places, what)
+    return donations
 
 
 def _donation(function: Operation, place: int, what: str) -> Donation:

@@ -130,7 +130,7 @@ class _Kernels:
 
     def __init__(self, module: Operation, function: Operation):
         self._module, self._known = module, dict[tuple[str, ...], str]()
-        self._taken = {symbol_name(each) for each in (function, *functions_in(module))}
+        self._taken = {symbol_name(operation) for operation in (function, *functions_in(module))}
 
     def of(self, append: Operation) -> str:
         context, infos = append.context, [decode(value.type) for value in append.operands]

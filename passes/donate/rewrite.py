@@ -45,7 +45,7 @@ class _Grower:
     def __init__(self, module: Operation, function: Operation, capacity: Dim):
         self._module, self._function, self._capacity = module, function, capacity
         self._kernels: dict[tuple[object, ...], str] = {}
-        self._taken = {symbol_name(each) for each in (function, *functions_in(module))}
+        self._taken = {symbol_name(operation) for operation in (function, *functions_in(module))}
 
     def grow(self, donation: Donation) -> None:
         concat, argument = donation.concat, donation.argument
@@ -103,12 +103,12 @@ class _Grower:
 def _append(buffer: Value, new: Value, length: Value, axis: int) -> None:
     """Write the new rows after `length` others. Check that there is room."""
     sizes = linalg.sizes(new)
-    first, count, room = (as_index(each) for each in (length, sizes[axis], linalg.sizes(buffer)[axis]))
+    first, count, room = (as_index(value) for value in (length, sizes[axis], linalg.sizes(buffer)[axis]))
     message = "a buffer of {} rows has no room for {} behind {}"
     loops.require((first >= 0) & (first + count <= room), "ValueError", message, room, count, first)
 
     def move(*at: Any) -> None:
-        place = [index + first if each == axis else index for each, index in enumerate(at)]
+        place = [index + first if position == axis else index for position, index in enumerate(at)]
         loops.store(loops.load(new, *at), buffer, *place)
 
     loops.nest(sizes, move)

@@ -119,7 +119,7 @@ def _floats(ratios: Sequence[Any], name: str) -> ndarray:
 
     if name == "float16":
         raise NotKnown  # f16 represents too few sizes exactly
-    array = numpy.array([each.number / each.divisor for each in ratios], name)
-    if any(float(held) * each.divisor != each.number for held, each in zip(array, ratios, strict=True)):
+    array = numpy.array([ratio.number / ratio.divisor for ratio in ratios], name)
+    if any(float(held) * ratio.divisor != ratio.number for held, ratio in zip(array, ratios, strict=True)):
         raise NotKnown  # the program would round
     return array

@@ -74,13 +74,13 @@ class Ratio:
 
 def _require_signless(*factors: Ratio) -> None:
     """Raise NotExact if a product may be zero times a negative number."""
-    numbers = [each.number for each in factors]
-    if not all(at_least(each, 0) for each in numbers) and not all(equal(each, 0) is False for each in numbers):
+    numbers = [factor.number for factor in factors]
+    if not all(at_least(number, 0) for number in numbers) and not all(equal(number, 0) is False for number in numbers):
         raise NotExact
 
 
 def _exact(number: Size, divisor: int, *operands: Ratio) -> Ratio:
-    if any(each.divisor & (each.divisor - 1) for each in operands) or divisor > _MOST_DIVISOR:
+    if any(operand.divisor & (operand.divisor - 1) for operand in operands) or divisor > _MOST_DIVISOR:
         raise NotExact
     while divisor % 2 == 0 and isinstance(number, int) and number % 2 == 0:
         number, divisor = number // 2, divisor // 2

@@ -104,5 +104,5 @@ def evaluate(call: EvaluationCall, operands: Sequence[object]) -> list[ndarray] 
 
 
 def _flat(operands: Sequence[object]) -> list[ndarray]:
-    several = (each if isinstance(each, tuple) else (each,) for each in operands)
+    several = (operand if isinstance(operand, tuple) else (operand,) for operand in operands)
     return [array for arrays in several for array in arrays if array is not None]

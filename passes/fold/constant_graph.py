@@ -84,7 +84,7 @@ class _Known:
         origins: dict[int, tuple[float, int]] = {}
         for other in others:
             origins.update(other.origins)
-        nbytes = sum(each for _, each in origins.values())
+        nbytes = sum(number for _, number in origins.values())
         (own,) = self.origins
         if nbytes >= self.nbytes:
             self.origins[own] = min(self.elements, sum(elements for elements, _ in origins.values())), self.nbytes
@@ -174,21 +174,21 @@ class ConstantGraph:
 
         All other operations are dead then. Each value precedes the values that depend on it.
         """
-        found: list[Value] = []
+        values: list[Value] = []
         gone: set[int] = set()
         room = self._limits.growth
         for number, op in reversed(self.operations.items()):
             if op.name in CONSTANTS:
                 continue
-            wanted = [result for result in op.results if not gone.issuperset(self._known[result].users)]
-            known = [self._known[result] for result in wanted]
+            results = [result for result in op.results if not gone.issuperset(self._known[result].users)]
+            known = [self._known[result] for result in results]
             growth = sum(each.growth for each in known)
-            if growth > room or not all(map(self._is_worth, wanted)):
+            if growth > room or not all(map(self._is_worth, results)):
                 continue
             room -= growth
             gone.add(number)
-            found += reversed(wanted)
-        return found[::-1]
+            values += reversed(results)
+        return values[::-1]
 
     def _is_worth(self, value: Value) -> bool:
         if not isinstance(value.type, ir.RankedTensorType):

@@ -29,7 +29,7 @@ class Functions:
         """`target`: target of the compiled code."""
         self._target = target
         module = innermost(root, "builtin.module")
-        self._named = {} if module is None else {symbol_name(each): each for each in functions_in(module)}
+        self._named = {} if module is None else {symbol_name(function): function for function in functions_in(module)}
         self._callable: dict[str, bool] = {}
 
     def can_call(self, call: Operation) -> bool:
@@ -118,6 +118,6 @@ def _fill(operations: Sequence[Operation], values: Sequence[Value], given: Mappi
 
 
 def _constant(array: ndarray, value: Value) -> Value:
-    made = make_elements(array, value.type)
-    assert made is not None, value
-    return made.results[0]
+    elements = make_elements(array, value.type)
+    assert elements is not None, value
+    return elements.results[0]

@@ -184,15 +184,15 @@ class BlockReading:
 
     def _symbol_positions(self, operations: list[Operation]) -> dict[str, int]:
         definers = [op for op in operations if op.name == "relax.match_cast" or len(op.regions)]
-        found: dict[str, int] = {}
+        symbol_positions: dict[str, int] = {}
         for op in definers:
             for result in op.results:
                 for name in sorted(symbols_of(result.type)):
-                    found.setdefault(name, self.defined[self._numbers[result]])
-        if found:
+                    symbol_positions.setdefault(name, self.defined[self._numbers[result]])
+        if symbol_positions:
             for name in _known_outside(self._block):
-                found.pop(name, None)
-        return found
+                symbol_positions.pop(name, None)
+        return symbol_positions
 
 
 def _known_outside(block: Block) -> set[str]:

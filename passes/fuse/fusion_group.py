@@ -182,11 +182,11 @@ def _read_at_each_point(group: FusionGroup) -> set[tuple[Value, AffineMap]]:
 
 def _edges(producers: FusionGroup, consumers: FusionGroup) -> Iterator[tuple[Member, int, Member]]:
     """Yield each operand of a consumer that a producer computes."""
-    made = producers.produced
+    members = producers.produced
     for consumer in consumers.members:
         for operand, value in enumerate(consumer.call.operands):
-            if value in made:
-                yield consumer, operand, made[value]
+            if value in members:
+                yield consumer, operand, members[value]
 
 
 def _only_moves(group: FusionGroup) -> bool:
@@ -270,8 +270,8 @@ def with_head(head: FusionGroup, tail: FusionGroup) -> FusionGroup | None:
 
 
 def _reads_of(group: FusionGroup, other: FusionGroup) -> bool:
-    made = other.produced
-    return any(operand in made for member in group.all_members for operand in member.call.operands)
+    members = other.produced
+    return any(operand in members for member in group.all_members for operand in member.call.operands)
 
 
 def goes_on_in_place(group: FusionGroup, outputs: list[Value]) -> bool:
@@ -324,42 +324,46 @@ def _bits(tensor: Type) -> int:
 
 def outputs_fit(group: FusionGroup, outputs: list[Value]) -> bool:
     """Check whether the loops compute each element of each output once, and in the same order for all outputs."""
-    made = group.produced
+    members = group.produced
     if group.host is not None:
-        return all(made[value] == group.host for value in outputs)
-    return all(made[value].is_pointwise and made[value].result_map == group.out_map for value in outputs)
+        return all(members[value] == group.host for value in outputs)
+    return all(members[value].is_pointwise and members[value].result_map == group.out_map for value in outputs)
 
 
 def sizes_are_known(group: FusionGroup, outputs: list[Value]) -> bool:
     """Check whether the remaining parameters determine each loop's size and each size that a body asks for."""
-    made = group.produced
-    known = sized_dims(group, made)
+    members = group.produced
+    known = sized_dims(group, members)
     if group.host is not None and group.host.generic is not None:
         generic = GenericOp(group.host.info.generic(group.host.generic))
         named = {plain_dim(expression) for map_ in generic.output_maps for expression in map_.results}
-        if not set(range(len(group.sizes))) <= known | named | _dims_of_slices(group, made):
+        if not set(range(len(group.sizes))) <= known | named | _dims_of_slices(group, members):
             return False
     for member in group.members:
         for parameter, axis in member.info.asked:
-            map_ = asked_map(member, parameter, made, outputs)
+            map_ = asked_map(member, parameter, members, outputs)
             if map_ is not None and plain_dim(map_.results[axis]) not in known:
                 return False
     return True
 
 
-def _dims_of_slices(group: FusionGroup, made: dict[Value, Member]) -> set[int | None]:
+def _dims_of_slices(group: FusionGroup, members: dict[Value, Member]) -> set[int | None]:
     """Return the loops along which slices of parameters are read. Slices have sizes that no parameter has."""
-    moves = [each for each in group.members if each.info.moved_from is not None and each.call.operands[0] not in made]
+    moves = [
+        member
+        for member in group.members
+        if member.info.moved_from is not None and member.call.operands[0] not in members
+    ]
     maps = [compose(member.info.moved_from, member.place) for member in moves]
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
 
 
-def sized_dims(group: FusionGroup, made: dict[Value, Member]) -> set[int | None]:
+def sized_dims(group: FusionGroup, members: dict[Value, Member]) -> set[int | None]:
     """Return the loops with a size that a parameter has: an output, or an input that is read along them."""
     maps = [map_ for _, map_ in written_by_host(group)] if group.host is not None else [group.out_map]
     for member in group.members:
         for operand, value in enumerate(member.call.operands):
-            if value not in made and operand in member.info.reads and member.generic is not None:
+            if value not in members and operand in member.info.reads and member.generic is not None:
                 read = member.info.reads[operand]
                 maps += member.read_maps(operand) if read.generic == member.generic else []
     return {plain_dim(expression) for map_ in maps for expression in map_.results} - {None}
@@ -376,10 +380,10 @@ def written_by_host(group: FusionGroup) -> Iterator[tuple[Value, AffineMap]]:
             yield host.call.results[parameter - host.info.input_count], compose(map_, host.place)
 
 
-def asked_map(member: Member, parameter: int, made: dict[Value, Member], outputs: list[Value]) -> Any:
+def asked_map(member: Member, parameter: int, members: dict[Value, Member], outputs: list[Value]) -> Any:
     """Return the map from the loops to a parameter that the fused function lacks, or None if it has the parameter."""
     if parameter < member.info.input_count:
-        is_made = member.call.operands[parameter] in made and member.generic is not None
+        is_made = member.call.operands[parameter] in members and member.generic is not None
         return member.read_maps(parameter)[0] if is_made and parameter in member.info.reads else None
     value = member.call.results[parameter - member.info.input_count]
     return member.result_map if member.is_pointwise and value not in outputs else None

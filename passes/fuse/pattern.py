@@ -69,5 +69,7 @@ def _of_elements(generic: Operation) -> OpPattern:
 
 def _is_broadcast(read: AffineMap) -> bool:
     """Check whether a read follows some of the dimensions in order, with index 0 along axes of size 1."""
-    dims = [plain_dim(each) for each in read.results if not isinstance(each.maybe_downcast(), ir.AffineConstantExpr)]
+    dims = [
+        plain_dim(result) for result in read.results if not isinstance(result.maybe_downcast(), ir.AffineConstantExpr)
+    ]
     return None not in dims and dims == sorted(dims, key=lambda dim: -1 if dim is None else dim)

@@ -161,18 +161,18 @@ def _parameter_uses(
     reads: dict[int, ParameterRead] = {}
     asked: list[tuple[int, int]] = []
     for position, parameter in enumerate(block.arguments):
-        found: dict[int, list[AffineMap]] = {}
+        affine_maps: dict[int, list[AffineMap]] = {}
         is_readable = True
         for use in parameter.uses:
             op = use.owner.operation
             if (axis := _asked_axis(op)) is not None:
                 asked.append((position, axis))
             elif op in places and is_plain_generic(op) and use.operand_number < (loops := GenericOp(op)).input_count:
-                found.setdefault(places[op], []).append(loops.maps[use.operand_number])
+                affine_maps.setdefault(places[op], []).append(loops.maps[use.operand_number])
             else:
                 is_readable = False
-        if is_readable and len(found) == 1:
-            ((generic, maps),) = found.items()
+        if is_readable and len(affine_maps) == 1:
+            ((generic, maps),) = affine_maps.items()
             reads[position] = ParameterRead(generic, tuple(maps))
     return reads, tuple(asked)
 

@@ -71,11 +71,11 @@ def _of_sizes(function: Operation, passed: Sequence[Info]) -> Operation | None:
     for op in filter(is_plain_generic, operations_of(body)):
         for result, output in zip(op.results, list(op.operands)[-len(op.results) :], strict=True):
             result.set_type(output.type)
-    given = [value.type for value in last_of(body).operands]
+    types = [value.type for value in last_of(body).operands]
     with copy.context:
         state_type(copy)
     try:
         verify_ir(copy, "other sizes")
     except RelaxError:
         return None
-    return copy if given == [argument.type for argument in body.arguments][-len(given) :] else None
+    return copy if types == [argument.type for argument in body.arguments][-len(types) :] else None

@@ -132,7 +132,7 @@ def write(part: ImagePart) -> None:
     before = after[: after.index(last)]
     with ir.InsertionPoint.after(last), last.location:
         loop = _loop(part)
-        rows = [relax.match_cast(made, old.type) for made, old in zip(loop.results[1:], part.wanted, strict=True)]
+        rows = [relax.match_cast(result, old.type) for result, old in zip(loop.results[1:], part.wanted, strict=True)]
     inside, moved, end = set(part.operations), set(part.wanted), rows[-1].owner.operation
     for op in before:
         if op not in inside and any(value in moved for value in used_by(op)):
@@ -158,7 +158,7 @@ def _loop(part: ImagePart) -> Operation:
         index = ir.Operation.create(
             "tensor.from_elements", results=[ir.RankedTensorType.get([], zero.type)], operands=[place]
         ).result
-        values = {each: relax.expand_dims(relax.take(each, index, axis=0), axis=(0,)) for each in part.inputs}
+        values = {input_: relax.expand_dims(relax.take(input_, index, axis=0), axis=(0,)) for input_ in part.inputs}
         for op in part.operations:
             values.update(_clone_for_image(op, values))
         joined = [relax.concat([row, values[value]], axis=0) for row, value in zip(rows, part.wanted, strict=True)]

@@ -38,7 +38,9 @@ def is_separable(operation: Operation, images: Dim, is_of_images: IsOfImages) ->
     if is_elementwise(row) or row.full_name in _QUANTIZATION:
         return _is_elementwise(row, call, operation, is_of_images)
     rule = _RULES.get(row.full_name)
-    return rule is not None and rule(call, [shape_of(each) for each in operation.operands if is_of_images(each)])
+    return rule is not None and rule(
+        call, [shape_of(operand) for operand in operation.operands if is_of_images(operand)]
+    )
 
 
 def shape_of(value: Value) -> tuple[Dim, ...]:

@@ -97,7 +97,7 @@ class _ClassReader:
             if value.owner != self._op.block:
                 return Read(value, ())
             source = self._op.operands[value.arg_number]
-            indices = [size_of(each, self._loops.indices) for each in self._op.maps[value.arg_number].results]
+            indices = [size_of(result, self._loops.indices) for result in self._op.maps[value.arg_number].results]
         else:
             source = op.operands[0]
             indices = [self._values.size(index) for index in list(op.operands)[1:]]

@@ -55,7 +55,7 @@ class ClassSums:
     def _with_part(self, whole: Value, part: ClassPart, start: Value) -> Value:
         """Return the result with the part of one class."""
         (out_map,) = self.op.output_maps
-        dims = [plain_dim(each) for each in out_map.results]
+        dims = [plain_dim(result) for result in out_map.results]
         loops = part.bodies[0].loops
         if any(loops.sizes[dim] == 0 for dim in self.op.parallels):
             return whole
@@ -92,7 +92,9 @@ class ClassSums:
 
         maps = [_map(read, {dim: dim for dim in dims}) for read in sources]
         out_map = self.op.output_maps[0]
-        return _reduced(self.op, body.loops, dims, ([each.source for each in sources], maps), (output, out_map), add)
+        return _reduced(
+            self.op, body.loops, dims, ([source.source for source in sources], maps), (output, out_map), add
+        )
 
     # ---- classes of zeros ----
 
@@ -103,7 +105,7 @@ class ClassSums:
         if not zeros:
             return linalg.fill(start, output)
         (out_map,) = self.op.output_maps
-        axes = {plain_dim(each): axis for axis, each in enumerate(out_map.results)}
+        axes = {plain_dim(result): axis for axis, result in enumerate(out_map.results)}
         rank = linalg.rank_of(output)
         maps = [linalg.select_dims(rank, [axes[dim] for dim in dims]) for _, dims in zeros]
         identity = linalg.select_dims(rank, list(range(rank)))
@@ -170,7 +172,7 @@ def _reduced(
     (values, maps), (start, out_map) = inputs, output
     size = lambda dim: _loop_size(op, loops, dim)  # noqa: E731
     values = [fitted(value, map_, op, dims, size) for value, map_ in zip(values, maps, strict=True)]
-    stated = {plain_dim(each) for map_ in (*maps, out_map) for each in map_.results}
+    stated = {plain_dim(result) for map_ in (*maps, out_map) for result in map_.results}
     if missing := [position for position in range(len(dims)) if position not in stated]:
         shape = linalg.empty([size(dims[position]) for position in missing], start.type.element_type)
         values, maps = [*values, shape], [*maps, linalg.select_dims(len(dims), missing)]

@@ -33,7 +33,9 @@ class LoopSplit(NamedTuple):
 def loop_splits(op: GenericOp) -> list[LoopSplit]:
     """Return splits after which each index is a sum of loops; none if there are no such splits."""
     sizes = list(op.known_sizes)
-    divided = [size_of(each, loop_indices(sizes)) for map_ in op.maps for each in map_.results if is_divided(each)]
+    divided = [
+        size_of(result, loop_indices(sizes)) for map_ in op.maps for result in map_.results if is_divided(result)
+    ]
     indices = [index for index in divided if index is not None]
     splits: list[LoopSplit] = []
     if len(indices) != len(divided):
@@ -44,12 +46,16 @@ def loop_splits(op: GenericOp) -> list[LoopSplit]:
         except SymbolError:
             return []
         splits.append(split)
-    return splits if all(map(is_linear, indices)) and all(_has_exact_axes(op, each.dim) for each in splits) else []
+    return (
+        splits
+        if all(map(is_linear, indices)) and all(_has_exact_axes(op, loop_split.dim) for loop_split in splits)
+        else []
+    )
 
 
 def _candidates(indices: Sequence[Size], sizes: Sequence[int | None]) -> Iterator[LoopSplit]:
     """Yield divisors of single loops, the smallest of a loop first."""
-    found = {
+    splits = {
         LoopSplit(dim_of(loop), by)
         for index in indices
         for monomial in terms_of(index)
@@ -57,7 +63,7 @@ def _candidates(indices: Sequence[Size], sizes: Sequence[int | None]) -> Iterato
         if atom.kind in ("//", "%") and isinstance(by := atom.args[1], int) and (loop := sole_atom(atom.args[0]))
         if loop.kind == "variable"
     }
-    for dim, by in sorted(found):
+    for dim, by in sorted(splits):
         size = sizes[dim]
         if size is not None and 1 < by < size and size % by == 0:
             yield LoopSplit(dim, by)
@@ -105,7 +111,7 @@ def _dim_in_common(operation: Operation, number: int, dim: int, other: Operation
     if (axis := _axis_of(GenericOp(operation).output_maps[number], dim)) is None:
         return None
     generic = GenericOp(other)
-    positions = [place for place, each in enumerate((*generic.inputs, *other.results)) if each == value]
+    positions = [place for place, input_ in enumerate((*generic.inputs, *other.results)) if input_ == value]
     maps = [generic.maps[place] for place in positions]
     dims = {plain_dim(map_.results[axis]) for map_ in maps}
     found = next(iter(dims)) if len(dims) == 1 else None
@@ -113,12 +119,12 @@ def _dim_in_common(operation: Operation, number: int, dim: int, other: Operation
 
 
 def _axis_of(map_: AffineMap, dim: int) -> int | None:
-    return next((axis for axis, each in enumerate(map_.results) if plain_dim(each) == dim), None)
+    return next((axis for axis, result in enumerate(map_.results) if plain_dim(result) == dim), None)
 
 
 def _followers(operation: Operation, dim: int) -> list[tuple[Operation, int]]:
     """Return the chain of elementwise operations, each the only reader of the one before, and their loops."""
-    found: list[tuple[Operation, int]] = []
+    followers: list[tuple[Operation, int]] = []
     while len(operation.results) == 1:
         value = operation.results[0]
         users = set(users_of(value))
@@ -127,9 +133,9 @@ def _followers(operation: Operation, dim: int) -> list[tuple[Operation, int]]:
             break
         if (shared := _dim_in_common(operation, 0, dim, user, value)) is None:
             break
-        found.append((user, shared))
+        followers.append((user, shared))
         operation, dim = user, shared
-    return found
+    return followers
 
 
 def _is_elementwise(op: GenericOp, value: Value) -> bool:
@@ -142,7 +148,7 @@ def _split_loop(operation: Operation, dim: int, inner: int) -> Operation:
     op = GenericOp(operation)
     size = op.known_size(dim)
     assert size is not None
-    axes = [[axis for axis, each in enumerate(map_.results) if plain_dim(each) == dim] for map_ in op.maps]
+    axes = [[axis for axis, result in enumerate(map_.results) if plain_dim(result) == dim] for map_ in op.maps]
     parts = [size // inner, inner]
     with operation.context, ir.InsertionPoint(operation), operation.location:
         operands = [_split_axes(value, each, parts) for value, each in zip(op.operands, axes, strict=True)]
@@ -176,9 +182,9 @@ def _split_map(map_: AffineMap, dim: int, inner: int) -> AffineMap:
     whole = dims[dim] * inner + dims[dim + 1]
     values = ir.AffineMap.get(len(dims), 0, [*dims[:dim], whole, *dims[dim + 2 :]])
     results = [
-        each
+        affine_map
         for old in map_.results
-        for each in ((dims[dim], dims[dim + 1]) if plain_dim(old) == dim else (old.compose(values),))
+        for affine_map in ((dims[dim], dims[dim + 1]) if plain_dim(old) == dim else (old.compose(values),))
     ]
     return ir.AffineMap.get(len(dims), 0, results)
 

@@ -34,7 +34,7 @@ def has_divisions(op: GenericOp) -> bool:
 def has_remainders(op: GenericOp) -> bool:
     """Check whether a body, unless it is very long, takes remainders of integers."""
     inner = operations_of(op.block)
-    return len(inner) <= _LONGEST_BODY and any(each.name in _REMAINDERS for each in inner)
+    return len(inner) <= _LONGEST_BODY and any(operation.name in _REMAINDERS for operation in inner)
 
 
 def simplify_maps(operation: Operation) -> None:
@@ -45,7 +45,7 @@ def simplify_maps(operation: Operation) -> None:
         for number, map_ in enumerate(op.maps[: op.input_count]):
             if not any(map(is_divided, map_.results)):
                 continue
-            results = [simplified(each, indices) if is_divided(each) else each for each in map_.results]
+            results = [simplified(result, indices) if is_divided(result) else result for result in map_.results]
             maps[number] = ir.AffineMap.get(map_.n_dims, 0, results)
             operation.operands[number] = fitted(op.operands[number], maps[number], op, range(len(op.kinds)), op.size)
     operation.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])
@@ -56,7 +56,7 @@ def fitted(value: Value, map_: AffineMap, op: GenericOp, loops: Sequence[int], s
 
     An axis with a loop as index must be as long as the loop. The map's dimensions are these loops of the operation.
     """
-    positions = [plain_dim(each) for each in map_.results]
+    positions = [plain_dim(result) for result in map_.results]
     dims = [None if position is None else loops[position] for position in positions]
     shape = value.type.shape if dims else []
     axes = enumerate(zip(dims, shape, strict=True))

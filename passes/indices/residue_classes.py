@@ -64,11 +64,11 @@ def _indices(op: GenericOp) -> list[Size]:
     """Return the indices of operands and of element reads, and both sides of comparisons."""
     indices = loop_indices(op.known_sizes)
     values = BodyValues(indices)
-    found = [size_of(each, indices) for map_ in op.maps for each in map_.results]
+    sizes = [size_of(result, indices) for map_ in op.maps for result in map_.results]
     for inner in operations_in(op.operation):
         if inner.name in _INDICES:
-            found += [values.size(value) for value in inner.operands]
-    return [index for index in found if index is not None]
+            sizes += [values.size(value) for value in inner.operands]
+    return [index for index in sizes if index is not None]
 
 
 def _divisions(indices: Iterable[Size]) -> list[Atom]:

@@ -75,8 +75,8 @@ class _Application:
                 operation.attributes[name] = attribute
             elif name in operation.attributes:
                 del operation.attributes[name]
-        made = operands[:1] if placement.is_view else [wire.value for wire in node.outputs]
-        for wire, layout, value, type_ in zip(node.outputs, placement.results, made, types, strict=True):
+        values = operands[:1] if placement.is_view else [wire.value for wire in node.outputs]
+        for wire, layout, value, type_ in zip(node.outputs, placement.results, values, types, strict=True):
             if value is not wire.value or layout is not None:
                 self._made[wire, layout], self._types[wire] = value, wire.value.type
                 wire.value.set_type(type_)
@@ -124,20 +124,20 @@ def _moved(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarr
 def _changes(node: LayoutNode) -> tuple[dict[str, Attribute | None], list[Type]]:
     """Return changed attributes (None if removed) and result types, computed once for all equal placements."""
     made = node.kind.made
-    if (found := made.get(id(node.placement))) is None:
+    if (changes := made.get(id(node.placement))) is None:
         types = [
             _type_in(wire.value.type, layout) for wire, layout in zip(node.outputs, node.placement.results, strict=True)
         ]
-        found = made[id(node.placement)] = _attributes(node), types
-    return found
+        changes = made[id(node.placement)] = _attributes(node), types
+    return changes
 
 
 def _attributes(node: LayoutNode) -> dict[str, Attribute | None]:
     assert node.kind.row is not None, "others have no rule"
     kinds, context = node.kind.row.attrs, node.operation.context
-    given = node.placement.attributes.items()
-    stated = {name: value for name, value in given if value is not None and value != kinds[name].default}
-    return {name: kinds[name].encode(stated[name], context) if name in stated else None for name, _ in given}
+    items = node.placement.attributes.items()
+    stated = {name: value for name, value in items if value is not None and value != kinds[name].default}
+    return {name: kinds[name].encode(stated[name], context) if name in stated else None for name, _ in items}
 
 
 def _type_in(type_: Type, layout: Layout | None) -> Type:
@@ -162,20 +162,20 @@ def _place(value: Value, user: Operation) -> tuple[InsertionPoint, Location]:
     return ir.InsertionPoint.at_block_begin(block) if maker is None else ir.InsertionPoint.after(maker), location
 
 
-def _conversion(type_: Type, given: Value, own: Layout | None, wanted: Layout | None) -> Value:
+def _conversion(type_: Type, value: Value, own: Layout | None, wanted: Layout | None) -> Value:
     """Convert a value from its own layout to the wanted one. Dimensions beyond its rank are new ones in front."""
     info = decode(type_)
     assert isinstance(info, TensorInfo) and info.shape is not None
     rank = len(info.shape)
     goal = wanted or as_it_is(rank)
     layout, more = widened(own, rank, goal.rank), goal.rank - rank
-    if (array := elements_of(given)) is not None:
-        return constant_like(given, _moved(array, rank, own, goal))
+    if (array := elements_of(value)) is not None:
+        return constant_like(value, _moved(array, rank, own, goal))
     shape = shape_in(goal, info.shape)
     if keeps_order(layout, goal, info.shape) and is_known(shape):
-        result = relax.reshape(given, relax.shape_expr(dims=shape))
+        result = relax.reshape(value, relax.shape_expr(dims=shape))
     else:
-        wide = relax.expand_dims(given, axis=list(range(more))) if more else given
+        wide = relax.expand_dims(value, axis=list(range(more))) if more else value
         result = converted(wide, layout, goal, are_full=True)
     stated = _type_in(type_, wanted)
     if result.type != stated:

@@ -95,14 +95,14 @@ def _places(layout: Layout, letter: str) -> list[int]:
 
 def map_between(layout: Layout, wanted: Layout) -> AffineMap:
     """Return the affine map from indices in one layout to indices in another of the same dimensions."""
-    found: dict[int, AffineExpr] = {}
+    affine_exprs: dict[int, AffineExpr] = {}
     for letter in layout.dimensions:
         old, new = _places(layout, letter), _places(wanted, letter)
         given = [ir.AffineDimExpr.get(place) for place in old]
         if layout.blocks_of(letter) != wanted.blocks_of(letter):
             given = _split(_joined(given, layout.blocks_of(letter)), wanted.blocks_of(letter))
-        found.update(zip(new, given, strict=True))
-    return ir.AffineMap.get(len(layout.axes), 0, [found[place] for place in range(len(wanted.axes))])
+        affine_exprs.update(zip(new, given, strict=True))
+    return ir.AffineMap.get(len(layout.axes), 0, [affine_exprs[place] for place in range(len(wanted.axes))])
 
 
 def _joined(parts: Sequence[AffineExpr], blocks: Sequence[int]) -> AffineExpr:
@@ -150,12 +150,12 @@ def layout_behind(index_map: AffineMap, dimensions: str) -> Layout | None:
 
 def layout_before(index_map: AffineMap, dimensions: str) -> Layout | None:
     """Return the layout from which a map produces a tensor with these dimensions, or None for other maps."""
-    found: dict[int, LayoutAxis] = {}
+    layout_axis: dict[int, LayoutAxis] = {}
     for letter, result in zip(dimensions, index_map.results, strict=True):
         terms = sorted(_terms(result), reverse=True)
         for (factor, place), (above, _) in zip(terms, [(0, 0), *terms], strict=False):
-            found[place] = LayoutAxis(letter, above // factor if above and factor else None)
-    axes = [found[place] for place in range(index_map.n_dims) if place in found]
+            layout_axis[place] = LayoutAxis(letter, above // factor if above and factor else None)
+    axes = [layout_axis[place] for place in range(index_map.n_dims) if place in layout_axis]
     layout = _with_all(axes, dimensions) if len(axes) == index_map.n_dims else None
     if layout is None:
         return None

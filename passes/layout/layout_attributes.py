@@ -56,17 +56,17 @@ def as_asked(call: LayoutCall, texts: Sequence[str]) -> Placement | None:
     """
     definition = call.definition
     asked = dict(zip(layout_attributes(definition), texts, strict=False))
-    wanted: dict[str, Layout] = {}
+    layouts: dict[str, Layout] = {}
     for name, current in layouts_of(call.inferred).items():
         fact = definition.layouts[name]
         text = asked.get(fact.attribute)
-        first = next(iter(wanted.values()), current)
+        first = next(iter(layouts.values()), current)
         if text is not None:
-            wanted[name] = parse_layout(text, fact.dimensions_in(text))
+            layouts[name] = parse_layout(text, fact.dimensions_in(text))
         else:
             follows = name in _result_names(definition) and first.dimensions == current.dimensions
-            wanted[name] = first if follows else current
-    return _in_layouts(call, wanted)
+            layouts[name] = first if follows else current
+    return _in_layouts(call, layouts)
 
 
 def in_its_layouts(call: LayoutCall, layout: Layout) -> Placement | None:
@@ -88,19 +88,19 @@ def _result_names(definition: OpDef) -> list[str]:
     return [result.name for result in definition.results]
 
 
-def _in_layouts(call: LayoutCall, wanted: Mapping[str, Layout]) -> Placement | None:
+def _in_layouts(call: LayoutCall, layouts: Mapping[str, Layout]) -> Placement | None:
     """Place an operation with each tensor in its wanted layout, or return None."""
     definition = call.definition
     changes: dict[str, Layout] = {}
     attributes: dict[str, str | None] = {}
     for name, current in layouts_of(call.inferred).items():
-        if (change := between(current, wanted[name])) is None:
+        if (change := between(current, layouts[name])) is None:
             return None
         changes[name] = change
         attribute = definition.layouts[name].attribute
         # An optional attribute without a value takes the first tensor's layout.
-        kind, text = definition.attrs[attribute], wanted[name].text
-        is_said = kind.default is not None or text != next(iter(wanted.values())).text
+        kind, text = definition.attrs[attribute], layouts[name].text
+        is_said = kind.default is not None or text != next(iter(layouts.values())).text
         try:
             attributes[attribute] = kind.normalize(text) if is_said else None
         except AttributeProblem:

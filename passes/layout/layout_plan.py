@@ -112,10 +112,10 @@ class LayoutPlan:
     def _options(self, node: LayoutNode, upwards: bool) -> list[Placement]:
         """Return the candidate layouts of an operation. The first of equal candidates wins."""
         arriving = node.placements(node.arriving)
-        wanted = node.placements(layout for wire in node.outputs for layout in wire.wanted)
+        placements = node.placements(layout for wire in node.outputs for layout in wire.wanted)
         if node.kind.moves:
-            wanted = [*wanted, *node.placements([as_it_is(node.kind.rank)])]
-        return [*wanted, node.plain, *arriving] if upwards else [*arriving, node.plain, *wanted]
+            placements = [*placements, *node.placements([as_it_is(node.kind.rank)])]
+        return [*placements, node.plain, *arriving] if upwards else [*arriving, node.plain, *placements]
 
     def _settle_all(self, *, is_changed: bool) -> None:
         for node in self.nodes:
@@ -155,7 +155,7 @@ class LayoutPlan:
         """Return the bytes that an operation and its conversions move."""
         own = _bytes(node.outputs[0].value) if node.kind.moves and not placement.is_view else 0
         # One conversion serves equal operands.
-        moved = {(wire, wanted) for wire, wanted in uses if wire.layout != wanted}
+        moved = {(wire, layout) for wire, layout in uses if wire.layout != layout}
         return own + sum(self._price(wire, wire.layout, wanted) for wire, wanted in moved)
 
     def _price(self, wire: Wire, layout: Layout | None, wanted: Layout | None) -> int:

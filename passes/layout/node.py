@@ -51,9 +51,9 @@ class OperationKind:
         None is the program's layout.
         """
         if (found := self._options.get(layouts)) is None:
-            own = [each for each in dict.fromkeys(layouts) if each is not None and each.rank == self.rank]
+            own = [fromkey for fromkey in dict.fromkeys(layouts) if fromkey is not None and fromkey.rank == self.rank]
             answers = [self._placement(each, operation) for each in own]
-            found = self._options[layouts] = [each for each in answers if each is not None]
+            found = self._options[layouts] = [answer for answer in answers if answer is not None]
         return found
 
     def _placement(self, layout: Layout, operation: Operation) -> Placement | None:

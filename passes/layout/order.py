@@ -28,16 +28,16 @@ def in_order(root: OperationBase) -> Iterator[tuple[Operation, bool]]:
 
 
 def _inside(op: OperationBase, is_reached: bool) -> list[tuple[Operation, bool]]:
-    found: list[tuple[Operation, bool]] = []
+    operations: list[tuple[Operation, bool]] = []
     for region in op.regions:
         blocks = list(region.blocks)
         reached = _reached(blocks)
         for block in reached:
-            found += [(operation, is_reached) for operation in operations_of(block)]
+            operations += [(operation, is_reached) for operation in operations_of(block)]
         for block in blocks if len(blocks) > len(reached) else ():
             if block not in reached:
-                found += [(operation, False) for operation in operations_of(block)]
-    return found
+                operations += [(operation, False) for operation in operations_of(block)]
+    return operations
 
 
 def _reached(blocks: Sequence[Block]) -> Sequence[Block]:
@@ -49,7 +49,7 @@ def _reached(blocks: Sequence[Block]) -> Sequence[Block]:
     path = [(blocks[0], iter(last_of(blocks[0]).successors))]
     while path:
         block, successors = path[-1]
-        if (following := next((each for each in successors if each not in seen), None)) is None:
+        if (following := next((successor for successor in successors if successor not in seen), None)) is None:
             done.append(block)
             path.pop()
         else:

@@ -34,18 +34,18 @@ def shape_in(layout: Layout, shape: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
     if len(shape) > layout.rank:
         return None
     sizes = dict(zip(layout.dimensions, [*[1] * (layout.rank - len(shape)), *shape], strict=True))
-    found: list[Dim] = []
+    dims: list[Dim] = []
     for axis in layout.axes:
         size = sizes[axis.dimension]
         if axis.block is not None:
             is_single = axis.block == 1 and equal(size, 1) is not True
             if is_single or equal(dim_mod(size, layout.block_of(axis.dimension)), 0) is not True:
                 return None
-            found.append(axis.block)
+            dims.append(axis.block)
         else:
             block = layout.block_of(axis.dimension)
-            found.append(size if block == 1 else dim_floordiv(size, block))
-    return tuple(found)
+            dims.append(size if block == 1 else dim_floordiv(size, block))
+    return tuple(dims)
 
 
 @lru_cache(maxsize=1024)
@@ -117,8 +117,8 @@ def behind(current: Layout, change: Layout) -> Layout | None:
         if blocked_dimensions(change) and blocked_dimensions(current):
             return None
         axes.append(own if axis.block is None else LayoutAxis(own.dimension, axis.block))
-    made = current.with_axes(axes)
-    return made if between(current, made) == change else None
+    layout = current.with_axes(axes)
+    return layout if between(current, layout) == change else None
 
 
 @lru_cache(maxsize=1024)

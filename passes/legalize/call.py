@@ -183,12 +183,12 @@ class LegalizeCall:
         from ...emit.te.emission import Emission  # slow to import, and few rules use te
 
         values = self.operands if inputs is None else list(inputs)
-        given = [placeholder_of(self.shape(value), self.dtype(value), n) for n, value in enumerate(values)]
-        outputs = called(function, given, self.result_infos)
+        placeholders = [placeholder_of(self.shape(value), self.dtype(value), n) for n, value in enumerate(values)]
+        outputs = called(function, placeholders, self.result_infos)
 
         def body(*parameters: Value) -> Any:
-            emission = Emission(dict(zip(given, parameters, strict=False)), on_memory=on_memory)
-            return emission.emit(outputs, parameters[len(given) :])
+            emission = Emission(dict(zip(placeholders, parameters, strict=False)), on_memory=on_memory)
+            return emission.emit(outputs, parameters[len(placeholders) :])
 
         on_memory = needs_memory(outputs)
         kind = OpPattern.OPAQUE if on_memory else pattern
@@ -368,8 +368,8 @@ def _renamed(types: Sequence[str]) -> tuple[str, ...]:
     """Rename symbols by order of appearance: their names mean nothing outside of the function."""
     names: dict[str, str] = {}
 
-    def number(found: re.Match[str]) -> str:
-        name = found.group()
+    def number(match: re.Match[str]) -> str:
+        name = match.group()
         return name if name in ("min", "max") else names.setdefault(name, f"s{len(names)}")
 
     return tuple(_QUOTED.sub(lambda quoted: _SYMBOL.sub(number, quoted.group()), type_) for type_ in types)

@@ -292,9 +292,10 @@ def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettere
 
         def add_tap(inner: Value, tap: dict[str, Size], met: dict[str, Meeting]) -> Value:
             read = {
-                letter: DimensionRange(each.place, span(windows[letter], each.length)) for letter, each in met.items()
+                letter: DimensionRange(value.place, span(windows[letter], value.length))
+                for letter, value in met.items()
             }
-            written = {letter: DimensionRange(each.first, each.length) for letter, each in met.items()}
+            written = {letter: DimensionRange(value.first, value.length) for letter, value in met.items()}
             own = {letter: DimensionRange(place, 1) for letter, place in tap.items()}
             whole = total.replaced(inner)
             parts = data.part(here | read), weight.part(here | own), whole.part(here | written)

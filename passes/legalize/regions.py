@@ -22,22 +22,24 @@ def roots_by_target(
     `operations` are its contents. Raise RelaxError before any change if an attribute names no target, or if an
     operation cannot have one.
     """
-    found = {target: [root]}
+    roots = {target: [root]}
     for operation in (root, *operations):
         if RELAX_TARGET in operation.attributes:
             if is_opaque(operation) or not len(operation.regions):
                 hint = "only graph functions, and operations with regions in them, can have it"
                 what = f"'{operation.name}' op cannot have the attribute '{RELAX_TARGET}': {hint}"
                 raise located_error(what, operation.location)
-            found.setdefault(_target_of(operation), []).append(operation)
-    return found
+            roots.setdefault(_target_of(operation), []).append(operation)
+    return roots
 
 
 def _target_of(operation: Operation) -> str:
-    held: Attribute = operation.attributes[RELAX_TARGET]
-    if not isinstance(held, ir.StringAttr):
-        raise located_error(f"attribute '{RELAX_TARGET}' must be the name of a target, got {held}", operation.location)
+    attribute: Attribute = operation.attributes[RELAX_TARGET]
+    if not isinstance(attribute, ir.StringAttr):
+        raise located_error(
+            f"attribute '{RELAX_TARGET}' must be the name of a target, got {attribute}", operation.location
+        )
     try:
-        return find_target(held.value).name
+        return find_target(attribute.value).name
     except RelaxError as error:
         raise located_error(f"attribute '{RELAX_TARGET}': {error.message}", operation.location) from None

@@ -50,9 +50,9 @@ class Remembered:
         """Cache the result of a rule if it is a single call with the operator's operands."""
         if rule not in self._by_types.get(operation.name, ()):
             return
-        made = take_down(operands, as_list(values))
-        if made is not None and [step.name for step in made.steps] == [_CALL]:
-            self._made[self._signatures.of(operation, operands)] = _Made(rule, made, called)
+        operations = take_down(operands, as_list(values))
+        if operations is not None and [step.name for step in operations.steps] == [_CALL]:
+            self._made[self._signatures.of(operation, operands)] = _Made(rule, operations, called)
 
     def again(self, operation: Operation, operands: Sequence[Value]) -> Sequence[Value] | None:
         """Repeat the cached call for an equal operator and return its values, or None."""

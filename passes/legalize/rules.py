@@ -90,7 +90,11 @@ def _takes_one(function: RuleFunction) -> bool:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # callables not written in Python may have no signature
         return True
-    needed = [each for each in parameters if each.default is each.empty and each.kind is not each.KEYWORD_ONLY]
+    needed = [
+        parameter
+        for parameter in parameters
+        if parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
+    ]
     return len(needed) == 1
 
 

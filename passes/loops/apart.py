@@ -21,7 +21,7 @@ _MOST_STEPS = 1 << 12
 
 
 def spatial_bindings(block: Block) -> list[Size]:
-    return [at for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == SPATIAL]
+    return [at for iter_, at in zip(block.iters, block.bindings, strict=True) if iter_.kind == SPATIAL]
 
 
 def keeps_apart(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
@@ -50,7 +50,7 @@ def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
         factor, extent = factor_of(moving[0], name), inner[name]
         if factor is None or not isinstance(extent, int) or len(apart) * extent > _MOST_STEPS:
             return False
-        apart = {each + factor * step for each in apart for step in range(1 - extent, extent)}
+        apart = {number + factor * step for number in apart for step in range(1 - extent, extent)}
     by = factor_of(moving[0], loop.name)
     return by is not None and any(by * step in apart for step in range(1, loop.extent))
 
@@ -60,9 +60,9 @@ def _admits_overlap(block: Block, index: Size, loop: Loop, inner: Mapping[str, S
 
     Only points in the first steps of the loops outside are considered.
     """
-    names = set().union(*(variables_of(each) for each in (index, *(at for at, _ in block.where))))
+    names = set().union(*(variables_of(size) for size in (index, *(at for at, _ in block.where))))
     extents = {name: inner[name] for name in sorted(names & inner.keys())} | {loop.name: loop.extent}
-    sizes = [each for each in extents.values() if isinstance(each, int)]
+    sizes = [extent for extent in extents.values() if isinstance(extent, int)]
     limits = [limit for _, limit in block.where if isinstance(limit, int)]
     if len(sizes) < len(extents) or len(limits) < len(block.where) or math.prod(sizes) > _MOST_STEPS:
         return False
@@ -82,11 +82,11 @@ def _determined_by(indices: Sequence[Size]) -> list[Size]:
     found = list(indices)
     for _ in indices:
         count = len(found)
-        for each in indices:
-            for monomial, factor in terms_of(each).items():
+        for index in indices:
+            for monomial, factor in terms_of(index).items():
                 if len(monomial) != 1 or monomial[0].kind != "%":
                     continue
-                (whole, by), rest = monomial[0].args, each - from_terms({monomial: factor})
+                (whole, by), rest = monomial[0].args, index - from_terms({monomial: factor})
                 if whole // by in found and is_never_negative(rest) and is_below(rest, factor):
                     found += [part for part in (whole * factor + rest, whole) if part not in found]
         if len(found) == count:
@@ -150,16 +150,16 @@ def _owner(loop: Loop, name: str, index: Size, extents: Mapping[str, Size]) -> O
 
 def _sums_of(indices: Mapping[str, Size]) -> dict[str, Size]:
     """Return indices and sums of them that have fewer quotients and remainders: x // n * n + x % n is x."""
-    found = dict(indices)
+    sums = dict(indices)
     quotients = [(name, index) for name, index in indices.items() if divisions(index)]
     for _ in range(len(quotients) - 1):
-        pairs = [(one, other) for one in quotients for other in found.items()]
+        pairs = [(one, other) for one in quotients for other in sums.items()]
         for (name, whole), (other_name, part) in pairs:
             for by in _moduli(part):
                 both = undivided(whole * by + part)
                 if divisions(both) < divisions(whole) + divisions(part):
-                    found[f"{name}*{by}+{other_name}"] = both
-    return found
+                    sums[f"{name}*{by}+{other_name}"] = both
+    return sums
 
 
 def _moduli(index: Size) -> set[int]:

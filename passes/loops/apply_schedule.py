@@ -72,9 +72,9 @@ def apply_schedule(
             if symbol_name(op) == name or op.name == "memref.global":
                 op.detach_from_parent()
                 ir.InsertionPoint(function).insert(op)
-    made = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
+    operation = next(op for op in operations_of(function.block) if op != function and symbol_name(op) == name)
     function.erase()
-    return made, {each.parameter: each.of for each in copies}
+    return operation, {copy.parameter: copy.of for copy in copies}
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def _check_features(tree: Tree, features: Callable[[], Set[str]]) -> None:
     """Refuse instructions that the target's machine lacks: LLVM would end the process."""
     for name in [str(loop.annotations[INTRIN]) for loop in loops_in(tree.body) if INTRIN in loop.annotations]:
         needs = find_intrin(name).needs
-        if needs and not any(features() >= set(each.split()) for each in needs):
+        if needs and not any(features() >= set(need.split()) for need in needs):
             needed = " or ".join(needs)
             raise RelaxError(f"'{name}' needs {needed}, which the target's machine lacks (options cpu, features)")
 
@@ -154,7 +154,7 @@ def _note_read_only(function: Operation, read: Read, tree: Tree) -> None:
         return
     numbers = {argument: number for number, argument in enumerate(body_of(function).arguments)}
     written = {access.buffer for block in tree.blocks() for access in block.writes}
-    given = {each: numbers[value] for each, value in read.memory.items() if each.is_given and value in numbers}
+    given = {key: numbers[value] for key, value in read.memory.items() if key.is_given and value in numbers}
     kept = sorted(number for buffer, number in given.items() if buffer not in written)
     with function.context:
         function.attributes[READ_ONLY] = ir.DenseI64ArrayAttr.get(kept)

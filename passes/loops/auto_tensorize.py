@@ -48,16 +48,16 @@ class _Fit(NamedTuple):
 
     def sizes(self) -> dict[str, int]:
         """Return the number of steps along each iter that one run of the intrinsic computes."""
-        return {mine.name: int(each.extent) for mine, each in zip(self.iters, self.target.iters, strict=True)}  # type: ignore[arg-type]
+        return {mine.name: int(iter_.extent) for mine, iter_ in zip(self.iters, self.target.iters, strict=True)}  # type: ignore[arg-type]
 
     def wanted(self, access: Access) -> list[str]:
         """Return the block's iters along the dimensions of one operand of the intrinsic."""
-        names = {each.name: mine.name for mine, each in zip(self.iters, self.target.iters, strict=True)}
+        names = {iter_.name: mine.name for mine, iter_ in zip(self.iters, self.target.iters, strict=True)}
         return [names[str(index)] for index in access.indices]
 
     def is_laid_out(self, mine: Access, other: Access) -> bool:
         """Return True if a buffer's dimensions along the matched iters have the intrinsic's order."""
-        chosen = {each.name: each for each in self.iters}
+        chosen = {iter_.name: iter_ for iter_ in self.iters}
         moving = [index for index in mine.indices if not variables_of(index).isdisjoint(chosen)]
         wanted = self.wanted(other)
         return len(moving) == len(wanted) and all(
@@ -86,7 +86,7 @@ class AutoTensorize(Steps):
         2) gives tiles of 4 by 4 results and 2 steps of a sum. The trace contains all steps. Raises RelaxError with one
         reason per intrinsic if none matches, and leaves the schedule unchanged.
         """
-        names = list(intrinsics) or [each.name for each in all_intrins() if not each.thing.is_targets]
+        names = list(intrinsics) or [intrin.name for intrin in all_intrins() if not intrin.thing.is_targets]
         fits, reasons = list[_Fit](), list[str]()
         with self._undone_if_refused():
             handle = block if isinstance(block, BlockRV) else self.get_block(block)
@@ -97,8 +97,8 @@ class AutoTensorize(Steps):
                 reasons += [f"'{name}': {mine}"] if isinstance(mine, str) else []
             if not fits:
                 raise RelaxError(f"auto_tensorize({handle.name}): no intrinsic fits the block", notes=reasons)
-            best = min(fits, key=lambda each: each.cost)
-            if runs and (len(runs) != len(best.iters) or any(type(each) is not int or each < 1 for each in runs)):
+            best = min(fits, key=lambda fit: fit.cost)
+            if runs and (len(runs) != len(best.iters) or any(type(run) is not int or run < 1 for run in runs)):
                 counts = f"{len(best.iters)} numbers of at least 1, one for each iter of '{best.name}'"
                 raise RelaxError(f"auto_tensorize({handle.name}): expected runs of {counts}, got {runs!r}")
             return self._made_of(handle, best, names, stages, runs or [1] * len(best.iters))
@@ -113,12 +113,12 @@ class AutoTensorize(Steps):
         copies, result = self._bring(block, fit)
         iters = self._block_of(block).iters
         outer, middle, inner = dict[str, LoopRV](), dict[str, LoopRV](), dict[str, LoopRV]()
-        for each, loop in zip(iters, self._plain_loops(block), strict=True):
-            outer[each.name] = loop
-            if each.name in sizes:
-                several = [counts[each.name]] if counts[each.name] > 1 else []
-                outer[each.name], *between, inner[each.name] = self.split(loop, [None, *several, sizes[each.name]])
-                middle.update(zip([each.name], between, strict=False))
+        for iter_, loop in zip(iters, self._plain_loops(block), strict=True):
+            outer[iter_.name] = loop
+            if iter_.name in sizes:
+                several = [counts[iter_.name]] if counts[iter_.name] > 1 else []
+                outer[iter_.name], *between, inner[iter_.name] = self.split(loop, [None, *several, sizes[iter_.name]])
+                middle.update(zip([iter_.name], between, strict=False))
         reduced = [outer[each.name] for each in iters if each.kind == REDUCE]
         spatial = [outer[each.name] for each in iters if each.kind != REDUCE]
         tile = [inner[each.name] for each in fit.iters]
@@ -140,12 +140,12 @@ class AutoTensorize(Steps):
     def _pad(self, block: BlockRV, sizes: Mapping[str, int]) -> None:
         """Pad a block to whole runs of the intrinsic. Padding needs indices that are iters."""
         found = self._block_of(block)
-        factors = [sizes.get(each.name, 1) for each in found.iters]
-        if all(each.extent % by == 0 for each, by in zip(found.iters, factors, strict=True)):
+        factors = [sizes.get(iter_.name, 1) for iter_ in found.iters]
+        if all(iter_.extent % by == 0 for iter_, by in zip(found.iters, factors, strict=True)):
             return
         for kind, accesses in (("read", found.reads), ("write", found.writes)):
             for number, access in enumerate(accesses):
-                if any(str(index) not in {each.name for each in found.iters} for index in access.indices):
+                if any(str(index) not in {iter_.name for iter_ in found.iters} for index in access.indices):
                     self.reindex(block, (kind, number))
         self.pad_einsum(block, factors)
 
@@ -177,7 +177,7 @@ class AutoTensorize(Steps):
 
     def _plain_loops(self, block: BlockRV) -> list[LoopRV]:
         loops, found = self.get_loops(block), self._block_of(block)
-        if [loop.name for loop in loops] != [str(each) for each in found.bindings]:
+        if [loop.name for loop in loops] != [str(binding) for binding in found.bindings]:
             raise RelaxError(
                 f"auto_tensorize({block.name}): its loops have been split or moved; auto_tensorize splits them itself"
             )
@@ -207,7 +207,7 @@ def _fits(block: Block, name: str, intrin: TensorIntrin) -> list[_Fit] | str:
     found: list[_Fit] = []
     for order in orders_of(block, target):
         mine = [*(block.reads[number] for number in order), *block.writes]
-        if [str(each.buffer.element) for each in mine] != [str(each.buffer.element) for each in target.accesses]:
+        if [str(each.buffer.element) for each in mine] != [str(access.buffer.element) for access in target.accesses]:
             continue
         for iters in _choices(_classes(block.iters, mine), _classes(target.iters, target.accesses), target.iters):
             runs = _runs(block, iters, target)
@@ -238,11 +238,11 @@ def _elements(block: Block) -> list[str]:
     used = [each.operands for each in computed if each.name in _UNSIGNED]
     unsigned = {operand.number for operands in used for operand in operands if isinstance(operand, Element)}
     names = [str(access.buffer.element) for access in block.accesses]
-    return [f"u{each}" if number in unsigned else each for number, each in enumerate(names)]
+    return [f"u{name}" if number in unsigned else name for number, name in enumerate(names)]
 
 
 def _kinds(block: Block) -> str:
-    return ", ".join(f"{each.name} ({'a reduction' if each.kind == REDUCE else 'spatial'})" for each in block.iters)
+    return ", ".join(f"{iter_.name} ({'a reduction' if iter_.kind == REDUCE else 'spatial'})" for iter_ in block.iters)
 
 
 def why_not(blocks: Sequence[Block], name: str, intrin: TensorIntrin) -> str:
@@ -262,32 +262,32 @@ _Classes = dict[tuple[str, frozenset[int]], list[Iter]]
 
 def _classes(iters: Sequence[Iter], accesses: Sequence[Access]) -> _Classes:
     """Group iters by their kind and by the operands that they index."""
-    found: _Classes = {}
-    for each in iters:
-        used = [n for n, access in enumerate(accesses) if any(each.name in variables_of(i) for i in access.indices)]
-        found.setdefault((each.kind, frozenset(used)), []).append(each)
-    return found
+    classes: _Classes = {}
+    for iter_ in iters:
+        used = [n for n, access in enumerate(accesses) if any(iter_.name in variables_of(i) for i in access.indices)]
+        classes.setdefault((iter_.kind, frozenset(used)), []).append(iter_)
+    return classes
 
 
-def _choices(mine: _Classes, wanted: _Classes, order: Sequence[Iter]) -> Iterator[tuple[Iter, ...]]:
+def _choices(mine: _Classes, classes: _Classes, order: Sequence[Iter]) -> Iterator[tuple[Iter, ...]]:
     """Yield assignments of the block's iters to the intrinsic's iters, in the order of the latter."""
-    ways = [list(permutations(mine.get(key, ()), len(each))) for key, each in wanted.items()]
+    ways = [list(permutations(mine.get(key, ()), len(value))) for key, value in classes.items()]
     for way in product(*ways):
-        chosen = {other.name: own for each, others in zip(way, wanted.values(), strict=True)
+        chosen = {other.name: own for each, others in zip(way, classes.values(), strict=True)
                   for own, other in zip(each, others, strict=True)}  # fmt: skip
-        yield tuple(chosen[each.name] for each in order)
+        yield tuple(chosen[iter_.name] for iter_ in order)
 
 
 def _runs(block: Block, iters: Sequence[Iter], target: Block) -> int:
     sizes = {mine.name: int(other.extent) for mine, other in zip(iters, target.iters, strict=True)}  # type: ignore[arg-type]
-    return prod(-(-_steps(each.extent) // sizes.get(each.name, 1)) for each in block.iters)
+    return prod(-(-_steps(iter_.extent) // sizes.get(iter_.name, 1)) for iter_ in block.iters)
 
 
-def _at_once(each: Iter, size: int, most: int) -> int:
+def _at_once(iter_: Iter, size: int, most: int) -> int:
     """Return the number of runs along an iter that one copy serves. A known number of runs is a multiple of it."""
-    if not isinstance(each.extent, int):
+    if not isinstance(iter_.extent, int):
         return most
-    runs = -(-each.extent // size)
+    runs = -(-iter_.extent // size)
     return max(count for count in range(1, most + 1) if runs % count == 0)
 
 
@@ -298,7 +298,7 @@ def _steps(extent: Size) -> int:
 def _map(block: Block, access: Access, last: Sequence[str]) -> IndexMap:
     """Return the index map of a copy with the iters in `last` as its last dimensions."""
     used = {name for index in access.indices for name in variables_of(index)}
-    names = [each.name for each in block.iters]
+    names = [iter_.name for iter_ in block.iters]
     first = [name for name in names if name in used and name not in last]
     return IndexMap(tuple(names), tuple(map(make_variable, [*first, *last])))
 

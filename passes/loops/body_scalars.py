@@ -46,16 +46,16 @@ class Expr(ABC):
 
     def rewritten(self, change: Callable[[Expr], Expr | None]) -> Expr:
         """Replace each part for which `change(part)` is not None. Unchanged subexpressions keep their identity."""
-        made: dict[int, Expr] = {}
+        exprs: dict[int, Expr] = {}
 
         def visit(expr: Expr) -> Expr:
-            if id(expr) not in made:
+            if id(expr) not in exprs:
                 changed, parts = change(expr), expr.parts()
                 if changed is None:
                     others = [visit(part) for part in parts]
                     changed = expr.on(others) if any(map(is_not, others, parts)) else expr
-                made[id(expr)] = changed
-            return made[id(expr)]
+                exprs[id(expr)] = changed
+            return exprs[id(expr)]
 
         return visit(self)
 

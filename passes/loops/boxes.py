@@ -58,7 +58,7 @@ def _box_of_places(moves: Sequence[Size], extents: Mapping[str, int], where: Lim
 
 def _box_of_sums(moves: Sequence[Size], extents: Mapping[str, Size]) -> list[Range] | None:
     """Return the box of sums of variables without gaps, if each variable occurs in one dimension only."""
-    found: list[Range] = []
+    ranges: list[Range] = []
     seen: set[str] = set()
     for move in moves:
         reach: Size = 1
@@ -68,5 +68,5 @@ def _box_of_sums(moves: Sequence[Size], extents: Mapping[str, Size]) -> list[Ran
                 return None
             seen.add(name)
             reach = factor * (extents[name] - 1) + reach
-        found.append(Range(0, reach))
-    return found
+        ranges.append(Range(0, reach))
+    return ranges

@@ -72,8 +72,8 @@ def _place_of(tree: Tree, buffer: Buffer) -> tuple[str, BufferPlace]:
     together = [loop for loop in shared if loop.kind == VECTORIZED or (loop.kind in _THREADS and loop.name not in used)]
     inner.update({loop.name: loop.extent for loop in together})
     reached = ranges_of([place for block in users for place in block.places(buffer)], inner, buffer.shape)
-    sizes = _padded(buffer, [each.extent for each in reached])
-    place = BufferPlace(tuple(each.start for each in reached), sizes)
+    sizes = _padded(buffer, [range_.extent for range_ in reached])
+    place = BufferPlace(tuple(range_.start for range_ in reached), sizes)
     is_small = place.elements is not None and place.elements <= _MOST_ON_STACK
     return shared[-1].name if shared else "", place._replace(on_stack=is_small)
 

@@ -49,14 +49,14 @@ def copied(functions: Sequence[Operation]) -> MlirModule:
             if not has_body(each):
                 each.clone(ip=ir.InsertionPoint(module.body))
         for function in functions:
-            made = function.clone(ip=ir.InsertionPoint(module.body)).operation
-            if SCHEDULE in made.attributes:
-                del made.attributes[SCHEDULE]
+            operation = function.clone(ip=ir.InsertionPoint(module.body)).operation
+            if SCHEDULE in operation.attributes:
+                del operation.attributes[SCHEDULE]
     return module
 
 
 def find(module: MlirModule, name: str) -> Operation:
-    return next(each for each in functions_in(module.operation) if symbol_name(each) == name)
+    return next(function for function in functions_in(module.operation) if symbol_name(function) == name)
 
 
 def over_memory(module: MlirModule, name: str) -> Operation:

@@ -35,8 +35,8 @@ class ConstantCopy(NamedTuple):
         """Return the block's result for a constant. Elements that the block does not write are zero."""
         import numpy
 
-        points = numpy.indices(_known(each.extent for each in self.block.iters), sparse=True)
-        iters = {each.name: point for each, point in zip(self.block.iters, points, strict=True)}
+        points = numpy.indices(_known(iter_.extent for iter_ in self.block.iters), sparse=True)
+        iters = {iter_.name: point for iter_, point in zip(self.block.iters, points, strict=True)}
 
         def places(access: Access) -> tuple[ndarray | int, ...]:
             return tuple(evaluated(index, iters) for index in access.indices)
@@ -61,7 +61,7 @@ def constant_copies(read: Read, tree: Tree, known: Set[int]) -> list[ConstantCop
         number = int(getattr(read.memory.get(source), "arg_number", -1)) if source.is_given else -1
         users = [each for each in tree.blocks() if source in each.buffers]
         is_own = not target.is_given and target.scope == "global" and tree.writers(target) == [block]
-        sizes = [*target.shape, *(each.extent for each in block.iters)]
+        sizes = [*target.shape, *(iter_.extent for iter_ in block.iters)]
         if number in known and users == [block] and is_own and len(_known(sizes)) == len(sizes):
             found.append(ConstantCopy(number, block, target))
     return found
@@ -77,7 +77,7 @@ def take_copied(function: Operation, read: Read, tree: Tree, copies: Sequence[Co
         memory[given] = argument
         source = source_of(copy.block).buffer
         tree = tree.replaced(copy.block.name, lambda _: ()).exchanged(copy.buffer, given)
-        ordered = [given if each is source else each for each in tree.buffers if each is not given]
+        ordered = [given if buffer is source else buffer for buffer in tree.buffers if buffer is not given]
         tree = replace(tree, buffers=tuple(ordered))
     inputs = [argument.type for argument in body_of(function).arguments]
     new = ir.FunctionType.get(inputs, function_type_of(function).results)

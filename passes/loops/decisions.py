@@ -47,7 +47,7 @@ class TileDecision(NamedTuple):
     def refusal(self, taken: Taken) -> str:
         """Return why a decision is out of range, or an empty string."""
         factors = taken if isinstance(taken, tuple) else ()
-        if len(factors) != self.number or any(each < 1 for each in factors) or prod(factors) != self.extent:
+        if len(factors) != self.number or any(factor < 1 for factor in factors) or prod(factors) != self.extent:
             return f"the decision {_shown(taken)} is not {self.number} numbers with the product {self.extent}"
         if self.number > 1 and factors[-1] > self.most_innermost:
             return f"the last factor of {_shown(taken)} exceeds max_innermost_factor={self.most_innermost}"

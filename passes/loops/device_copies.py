@@ -77,7 +77,7 @@ def _memory_of(block: Block) -> DeviceMemory | None:
     if not is_copy(block):
         return None
     memories = [find_memory(access.buffer.scope) for access in (block.writes[0], source_of(block))]
-    return next((each for each in memories if each is not None and each.copy is not None), None)
+    return next((memory for memory in memories if memory is not None and memory.copy is not None), None)
 
 
 def source_of(block: Block) -> Access:
@@ -166,7 +166,7 @@ def _side(
 ) -> _Side | None:
     """Return the elements of one side if each dimension has a constant stride."""
     steps = {number: f"{block.iters[number].name}_step" for number, _ in dims}
-    moving = dict(zip((each.name for each in block.iters), firsts, strict=True))
+    moving = dict(zip((iter_.name for iter_ in block.iters), firsts, strict=True))
     for number, extent in dims:
         moving[block.iters[number].name] = firsts[number] + variable(steps[number], extent)
     indices = [regrouped(index) for index in access.at(moving).indices]

@@ -29,7 +29,9 @@ def flattened(tree: Tree, strided: Set[Buffer] = frozenset()) -> tuple[Tree, Map
 
     Buffers in `strided` keep their dimensions. Accesses of the others are indexed by loops from here on, not by iters.
     """
-    if not any(divisions(index) for block in tree.blocks() for each in block.placed_accesses for index in each.indices):
+    if not any(
+        divisions(index) for block in tree.blocks() for access in block.placed_accesses for index in access.indices
+    ):
         return tree, {}
     kept = _kept(tree) | strided
     joined = {buffer: groups for buffer in tree.buffers if buffer not in kept
@@ -49,8 +51,8 @@ def _joined(tree: Tree, joined: Mapping[Buffer, Groups]) -> tuple[Tree, Mapping[
         return block.with_accesses(lambda each: _flat(block, each, joined, new))
 
     if joined:
-        tree = replace(tree.mapped(change), buffers=tuple(new.get(each, each) for each in tree.buffers))
-    return tree, {made: (buffer, joined[buffer]) for buffer, made in new.items()}
+        tree = replace(tree.mapped(change), buffers=tuple(new.get(buffer, buffer) for buffer in tree.buffers))
+    return tree, {value: (buffer, joined[buffer]) for buffer, value in new.items()}
 
 
 def _larger(tree: Tree, flat: Tree, new: Mapping[Buffer, tuple[Buffer, Groups]]) -> set[Buffer]:
@@ -58,20 +60,20 @@ def _larger(tree: Tree, flat: Tree, new: Mapping[Buffer, tuple[Buffer, Groups]])
 
     A part is the box around the used elements; of a row, it is everything from the first to the last element.
     """
-    if not (own := {made: old for made, (old, _) in new.items() if not made.is_given}):
+    if not (own := {name: old for name, (old, _) in new.items() if not name.is_given}):
         return set()
     before, after = places_of(tree), places_of(flat)
-    counts = {old: (before[old][1].elements, after[made][1].elements) for made, old in own.items()}
+    counts = {old: (before[old][1].elements, after[key][1].elements) for key, old in own.items()}
     return {old for old, (own, flat) in counts.items() if own is not None and (flat is None or flat > own)}
 
 
 def _apart(block: Block, loops: set[str]) -> Block:
     """Rename the iters that share a name with a loop: accesses are indexed by loops from here on."""
-    names = [each.name for each in block.iters]
+    names = [iter_.name for iter_ in block.iters]
     if loops.isdisjoint(names):
         return block
     taken = {*loops, *names}
-    own = [replace(each, name=unique(f"v_{each.name}", taken)) for each in block.iters]
+    own = [replace(iter_, name=unique(f"v_{iter_.name}", taken)) for iter_ in block.iters]
     moved = block.at({old: iter_variable(each) for old, each in zip(names, own, strict=True)})
     return replace(moved, iters=tuple(own))
 
@@ -90,7 +92,7 @@ def _kept(tree: Tree) -> set[Buffer]:
 def _groups(tree: Tree, buffer: Buffer) -> Groups:
     """Group adjacent dimensions if an access has fewer divisions with the group."""
     accesses = (access for block in tree.blocks() for access in block.placed_accesses if access.buffer is buffer)
-    places = [each.indices for each in accesses if any(map(divisions, (*each.indices, *buffer.shape)))]
+    places = [access.indices for access in accesses if any(map(divisions, (*access.indices, *buffer.shape)))]
     groups: list[tuple[int, ...]] = []
     for dim in range(len(buffer.shape)):
         if groups and any(_is_simpler(place, groups[-1], dim, buffer.shape) for place in places):

@@ -91,9 +91,9 @@ class KernelWriter(Writer):
     def _at_step(self, chain: Sequence[Loop], index: Number, state: WriterState) -> WriterState:
         """Return the state at a step of loops that are merged to one index; the last loop varies fastest."""
         known, rest = dict(state.known), index
-        for each in reversed(chain[1:]):
-            extent = as_index(self._size(each.extent, state))
-            known[each.name], rest = (rest % extent).value, rest // extent
+        for loop in reversed(chain[1:]):
+            extent = as_index(self._size(loop.extent, state))
+            known[loop.name], rest = (rest % extent).value, rest // extent
         if chain:
             known[chain[0].name] = rest
         return replace(state, known=known)
@@ -154,12 +154,12 @@ class KernelWriter(Writer):
         firsts = [substitute_zero(each.at, lanes.name) for each in cut]
         limits = [self._size(each.limit - lanes.width + 1, state) for each in cut]
         fits = [self._size(first, state) < limit for first, limit in zip(firsts, limits, strict=True)]
-        is_whole = all(is_multiple(each, lanes.width) for each in (*firsts, *(guard.limit for guard in cut)))
+        is_whole = all(is_multiple(size, lanes.width) for size in (*firsts, *(guard.limit for guard in cut)))
         others = [each for each in asked if each not in cut]
 
         def point(inner: Value | None) -> None:
-            asking = [each for each in fits if not isinstance(each, bool)]
-            if any(each is False for each in fits):
+            asking = [fit for fit in fits if not isinstance(fit, bool)]
+            if any(fit is False for fit in fits):
                 super(KernelWriter, self)._where(cut, state, inner, body)
             elif not asking:
                 body(inner)
@@ -191,8 +191,8 @@ def _is_along_lanes(guard: Guard, state: WriterState) -> bool:
 
 def _steps(chain: Sequence[Loop]) -> Size:
     steps: Size = 1
-    for each in chain:
-        steps = steps * each.extent
+    for loop in chain:
+        steps = steps * loop.extent
     return steps
 
 
@@ -200,10 +200,10 @@ def _threads(sizes: Mapping[str, int]) -> dict[str, Number]:
     """Return the thread's index on each axis."""
     x = ir.Attribute.parse("#gpu<dim x>")
     rest = number(result_of("gpu.thread_id", [], ir.IndexType.get(), dimension=x))
-    found = {}
+    threads = {}
     for axis, size in sizes.items():
-        found[axis], rest = rest % size, rest // size
-    return found
+        threads[axis], rest = rest % size, rest // size
+    return threads
 
 
 def _known(sizes: Iterable[Size]) -> list[int]:
@@ -221,5 +221,5 @@ def _taken(buffer: Buffer, shape: Sequence[int], state: WriterState, is_own: boo
     sizes = [math.prod(shape) - rest + least] if rest else shape
     with ir.InsertionPoint.at_block_begin(state.stack):
         name, type_ = "memref.alloca" if is_own else "memref.alloc", ir.MemRefType.get(list(sizes), buffer.element)
-        made = result_of(name, [], type_, alignment=i64_attribute(64), **linalg.segments(0, 0))
-        return reshape(made, shape) if rest and len(shape) > 1 else made
+        result = result_of(name, [], type_, alignment=i64_attribute(64), **linalg.segments(0, 0))
+        return reshape(result, shape) if rest and len(shape) > 1 else result

@@ -71,7 +71,9 @@ class IndexMap:
             names = list(inspect.signature(function).parameters)
             made = function(*map(make_variable, names))
         results = _flat(made if isinstance(made, (tuple, list)) else (made,))
-        wrong = next((each for each in results if not isinstance(each, (int, SymExpr)) or isinstance(each, bool)), None)
+        wrong = next(
+            (result for result in results if not isinstance(result, (int, SymExpr)) or isinstance(result, bool)), None
+        )
         if wrong is not None:
             raise RelaxError(
                 f"an index map must return indices, computed from its parameters with + - * // %, not {wrong!r}"
@@ -179,9 +181,9 @@ def _digit_of(monomial: Sequence[Atom], extents: Mapping[str, Size]) -> tuple[st
 
 def _flat(results: Sequence[Any]) -> tuple[Any, ...]:
     """Return the results of a map as a flat tuple. A map to ranges gives pairs of begin and end."""
-    if not any(isinstance(each, (tuple, list)) for each in results):
+    if not any(isinstance(result, (tuple, list)) for result in results):
         return tuple(results)
-    pairs = (each if isinstance(each, (tuple, list)) else (each, each + 1) for each in results)
+    pairs = (result if isinstance(result, (tuple, list)) else (result, result + 1) for result in results)
     return tuple(end for pair in pairs for end in pair)
 
 
@@ -238,10 +240,10 @@ def size_of(node: ast.expr, names: Sequence[str]) -> Size:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.Call) and dotted(node.func) in ("min", "max"):
-        return extremum(dotted(node.func), [size_of(each, names) for each in node.args])
+        return extremum(dotted(node.func), [size_of(arg, names) for arg in node.args])
     sign, operands = operation_of(node)
     if isinstance(node, ast.UnaryOp) and sign == "-":
         return -size_of(operands[0], names)
     if len(operands) == 2 and sign in ("+", "-", "*", "//", "%"):
-        return APPLIED[sign](*(size_of(each, names) for each in operands))
+        return APPLIED[sign](*(size_of(operand, names) for operand in operands))
     raise RelaxError(f"'{ast.unparse(node)}' is no index computed from {', '.join(names)} with + - * // %")

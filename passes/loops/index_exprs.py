@@ -37,12 +37,12 @@ def size_of(expr: Expr) -> Size | None:
         return int(value.value) if isinstance(value, ir.IntegerAttr) else None
     if expr.name == "arith.index_cast":
         return size_of(expr.operands[0])
-    found = [each for operand in expr.operands if (each := size_of(operand)) is not None]
-    if len(found) != 2 or len(expr.operands) != 2:
+    sizes = [size for operand in expr.operands if (size := size_of(operand)) is not None]
+    if len(sizes) != 2 or len(expr.operands) != 2:
         return None
-    if expr.name in _DIVISIONS and isinstance(found[1], int) and found[1] > 0 and is_never_negative(found[0]):
-        return _DIVISIONS[expr.name](*found)
-    return _ARITHMETIC[expr.name](*found) if expr.name in _ARITHMETIC else None
+    if expr.name in _DIVISIONS and isinstance(sizes[1], int) and sizes[1] > 0 and is_never_negative(sizes[0]):
+        return _DIVISIONS[expr.name](*sizes)
+    return _ARITHMETIC[expr.name](*sizes) if expr.name in _ARITHMETIC else None
 
 
 def places_of_load(load: Load) -> list[Size | None]:
@@ -52,17 +52,17 @@ def places_of_load(load: Load) -> list[Size | None]:
 
 def indices_at(indices: Sequence[Size], values: Mapping[str, Expr]) -> list[Expr] | None:
     """Substitute computed values for the variables of indices, or return None if an index has no such expression."""
-    found: list[Expr] = []
+    exprs: list[Expr] = []
     for index in indices:
         used = variables_of(index) & values.keys()
         sizes = {name: size for name in used if (size := size_of(values[name])) is not None}
         if str(index) in values:
-            found.append(values[str(index)])
+            exprs.append(values[str(index)])
         elif len(sizes) == len(used):
-            found.append(IterIndex(substituted(index, sizes)))
+            exprs.append(IterIndex(substituted(index, sizes)))
         else:
             return None
-    return found
+    return exprs
 
 
 def limits_of(condition: Expr) -> list[Size] | None:
@@ -70,7 +70,7 @@ def limits_of(condition: Expr) -> list[Size] | None:
     if not isinstance(condition, Compute):
         return None
     if condition.name == "arith.andi":
-        both = [limits_of(each) for each in condition.operands]
+        both = [limits_of(operand) for operand in condition.operands]
         return None if None in both else [limit for each in both if each is not None for limit in each]
     if condition.name != "arith.cmpi":
         return None

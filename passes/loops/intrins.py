@@ -148,7 +148,7 @@ def described(description: Any) -> Tree:
 
 def _check_described(tree: Tree, block: Block) -> None:
     """Check that the parameters are exactly the memory that one run uses."""
-    steps = {each.name: each.extent for each in block.iters}
+    steps = {iter_.name: iter_.extent for iter_ in block.iters}
     if not all(isinstance(extent, int) for extent in steps.values()):
         raise RelaxError("the sizes of an intrinsic's description must be numbers")
     if block.loaded:
@@ -165,7 +165,7 @@ def _check_described(tree: Tree, block: Block) -> None:
             if steps[str(index)] != size:
                 problem = f"'{name}' has {size} elements along '{index}', which has {steps[str(index)]} steps"
                 raise RelaxError(f"an intrinsic's description must use all of each parameter: {problem}")
-    unused = next((each.name for each in tree.buffers if each not in block.buffers), None)
+    unused = next((buffer.name for buffer in tree.buffers if buffer not in block.buffers), None)
     if unused is not None:
         raise RelaxError(f"an intrinsic's description must use all parameters: '{unused}' is unused")
 
@@ -185,26 +185,26 @@ def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
     pairs = _paired(block, target, _ranges(tree, block, inner))
     order = _same_reads(block, target, pairs, inner)
     found: dict[int, Operand] = {}
-    given = [buffer for buffer in wanted.buffers if buffer.is_given]
+    buffers = [buffer for buffer in wanted.buffers if buffer.is_given]
     accesses = [*(block.reads[number] for number in order), *block.writes]
     for access, described_access in zip(accesses, target.accesses, strict=True):
-        place = given.index(described_access.buffer)
+        place = buffers.index(described_access.buffer)
         operand = _operand(block, access, described_access, pairs, inner)
         if found.setdefault(place, operand) != operand:
             parts = f"parts of '{found[place].access.buffer.name}' and of '{access.buffer.name}'"
             raise Mismatch(
                 f"the intrinsic's '{described_access.buffer.name}' would be {parts}, but it must be one part"
             )
-    operands = [found[place] for place in range(len(given))]
-    _check_places(block, given, operands, intrin.engine.memories)
+    operands = [found[place] for place in range(len(buffers))]
+    _check_places(block, buffers, operands, intrin.engine.memories)
     return operands
 
 
 def _check_places(
-    block: Block, given: Sequence[Buffer], operands: Sequence[Operand], memories: Mapping[str, str]
+    block: Block, buffers: Sequence[Buffer], operands: Sequence[Operand], memories: Mapping[str, str]
 ) -> None:
     """Check that each operand is in the memory that the intrinsic requires."""
-    for described_as, operand in zip(given, operands, strict=True):
+    for described_as, operand in zip(buffers, operands, strict=True):
         buffer, wanted = operand.access.buffer, memories.get(described_as.name, operand.access.buffer.scope)
         if buffer.scope == wanted:
             continue
@@ -236,7 +236,7 @@ def _ranges(tree: Tree, block: Block, inner: Mapping[str, Size]) -> dict[str, in
                 f"'{block.name}' has points only where {guard.at} is below {guard.limit}: pad the block first"
             )
     ranges: dict[str, int] = {}
-    for each, at in zip(block.iters, block.bindings, strict=True):
+    for iter_, at in zip(block.iters, block.bindings, strict=True):
         if not (used := variables_of(at) & set(inner)):
             continue
         reached = range_of(at, inner)
@@ -244,14 +244,14 @@ def _ranges(tree: Tree, block: Block, inner: Mapping[str, Size]) -> dict[str, in
         for name in used:
             steps *= inner[name] if isinstance(inner[name], int) else 0  # type: ignore[assignment]
         if reached is None or reached.extent != steps:
-            raise Mismatch(f"'{each.name}' is {at}, which does not advance one by one inside of the loop")
-        ranges[each.name] = steps
+            raise Mismatch(f"'{iter_.name}' is {at}, which does not advance one by one inside of the loop")
+        ranges[iter_.name] = steps
     return ranges
 
 
 def _paired(block: Block, target: Block, ranges: Mapping[str, int]) -> dict[str, str]:
     """Return the intrinsic's iter for each moving iter of the block, pairwise in order."""
-    own = [each for each in block.iters if each.name in ranges]
+    own = [iter_ for iter_ in block.iters if iter_.name in ranges]
     if len(own) != len(target.iters):
         raise Mismatch(f"{len(own)} variables of '{block.name}' move inside of the loop, the intrinsic has "
                        f"{len(target.iters)}")  # fmt: skip
@@ -346,7 +346,7 @@ def _operand(
 
 def _stride(move: Size, step: Size, inner: Mapping[str, Size]) -> int | None:
     """Return the constant distance between steps in elements, or None if it varies."""
-    moved, stepped = (substituted(each, dict.fromkeys(inner, 1)) for each in (move, step))
+    moved, stepped = (substituted(size, dict.fromkeys(inner, 1)) for size in (move, step))
     if not isinstance(moved, int) or not isinstance(stepped, int) or moved < stepped or stepped < 1:
         return None
     return moved // stepped if move == step * (moved // stepped) else None

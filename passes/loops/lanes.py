@@ -144,11 +144,11 @@ class LaneEvaluation:
         if isinstance(expr, Outside):
             return expr.value
         if isinstance(expr, Load):
-            return self._load(expr, [self.of(each) for each in expr.indices])
+            return self._load(expr, [self.of(index) for index in expr.indices])
         if isinstance(expr, ConditionalScalar):
             return self._choice(expr)
         assert isinstance(expr, Compute), expr
-        return self._compute(expr, [self.of(each) for each in expr.operands])
+        return self._compute(expr, [self.of(operand) for operand in expr.operands])
 
     def _choice(self, expr: ConditionalScalar) -> Value:
         condition = number(self.of(expr.condition))
@@ -159,15 +159,15 @@ class LaneEvaluation:
             self._made = dict(known)
             return self.of(which)
 
-        made: Value = when(condition, lambda: side(expr.yes), lambda: side(expr.no), [expr.type])[0]
+        value: Value = when(condition, lambda: side(expr.yes), lambda: side(expr.no), [expr.type])[0]
         self._made = known
-        return made
+        return value
 
     def _compute(self, expr: Compute, operands: Sequence[Value]) -> Value:
         type_, attributes = expr.type, dict(expr.attributes)
         if any(map(is_vector, operands)):
             type_ = vector_of(self._lanes, type_)
-            operands = [in_each_lane(each, self._lanes).value for each in operands]
+            operands = [in_each_lane(operand, self._lanes).value for operand in operands]
         if self._contract and expr.name in _CONTRACTED:
             attributes["fastmath"] = self._contracting
         return result_of(expr.name, operands, type_, **attributes)

@@ -43,7 +43,7 @@ def arenas_of(tree: Tree, places: Mapping[Buffer, tuple[str, BufferPlace]]) -> d
     for buffer in places:
         if find_memory(buffer.scope) is not None:
             by_memory.setdefault(buffer.scope, []).append(buffer)
-    found = {}
+    arenas = {}
     for name, buffers in by_memory.items():
         memory = find_memory(name)
         assert memory is not None
@@ -55,8 +55,8 @@ def arenas_of(tree: Tree, places: Mapping[Buffer, tuple[str, BufferPlace]]) -> d
                 "or at a loop further inside",
                 notes=[_shown(tree, arena)],
             )
-        found[name] = arena
-    return found
+        arenas[name] = arena
+    return arenas
 
 
 def with_offsets(places: Places, arenas: Mapping[str, Arena]) -> Places:
@@ -78,7 +78,7 @@ def _planned(
     parts: list[ArenaPart] = []
     for buffer, size, first, last in sorted(wanted, key=lambda each: (-each[1], each[2])):
         others = sorted(
-            (each for each in parts if each.first <= last and first <= each.last), key=lambda each: each.offset
+            (part for part in parts if part.first <= last and first <= part.last), key=lambda part: part.offset
         )
         parts.append(ArenaPart(buffer, _offset_of(memory, size, others), size, first, last))
     return parts
@@ -87,7 +87,7 @@ def _planned(
 def _offset_of(memory: DeviceMemory, size: int, others: Sequence[ArenaPart]) -> int:
     """Return an offset where no buffer of `others` is. `others` are sorted by offset."""
     length = memory.bytes // memory.banks
-    taken = [sum(each.offset // length == bank for each in others) for bank in range(memory.banks)]
+    taken = [sum(arena_part.offset // length == bank for arena_part in others) for bank in range(memory.banks)]
     for bank in sorted(range(memory.banks), key=taken.__getitem__) if memory.banks > 1 else ():
         offset = _first_free(memory, bank * length, size, others)
         if offset + size <= (bank + 1) * length:

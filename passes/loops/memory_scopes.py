@@ -185,14 +185,16 @@ class Sharing:
         is_own = len(along) == len(around) and not inside and (bool(around) or not moved or buffer.scope == "local")
         return BufferScope(True) if is_own and buffer.scope != "shared" else BufferScope(False, along)
 
-    def _is_seen(self, buffer: Buffer, found: Mapping[Buffer, BufferScope]) -> bool:
+    def _is_seen(self, buffer: Buffer, buffer_scopes: Mapping[Buffer, BufferScope]) -> bool:
         """Return True if one thread computes a buffer of each thread together with a buffer that all threads see."""
-        if not found[buffer].is_own:
+        if not buffer_scopes[buffer].is_own:
             return False
         around = self._threads_around(buffer)
         for leaf in self._writers(buffer):
             is_apart = all(leaf.thread_loop(axis) in around for axis in self._axes)
-            if not is_apart and not all(each in found and found[each].is_own for each in leaf.written()):
+            if not is_apart and not all(
+                each in buffer_scopes and buffer_scopes[each].is_own for each in leaf.written()
+            ):
                 return True
         return False
 
@@ -289,7 +291,7 @@ class Sharing:
         rest = _ALL if self._is_for_all(leaf) else _FIRST
         loops = [leaf.thread_loop(axis) for axis in self._axes]
         threads = tuple(rest if loop is None else loop.name for loop in loops)
-        shared = [each for each in leaf.buffers() if each not in self.memory or not self.memory[each].is_own]
+        shared = [buffer for buffer in leaf.buffers() if buffer not in self.memory or not self.memory[buffer].is_own]
         return frozenset(self._use(leaf, buffer, threads) for buffer in shared)
 
     def _use(self, leaf: _Leaf, buffer: Buffer, threads: tuple[str, ...]) -> _Use:
@@ -300,7 +302,7 @@ class Sharing:
         loops = [loop for axis in self._axes if (loop := leaf.thread_loop(axis)) is not None and loop.extent != 1]
         together = [loop for loop in loops if loop not in self.along(buffer)]
         memory = place_in(self._places, buffer)
-        places = [(block, memory.inside_known(each)) for block in leaf.blocks() for each in block.places(buffer)]
+        places = [(block, memory.inside_known(place)) for block in leaf.blocks() for place in block.places(buffer)]
         owners = [owners_of(place, together, admitted_steps(block, leaf.extents())) for block, place in places]
         return use._replace(
             together=frozenset(loop.name for loop in together),
@@ -341,7 +343,7 @@ class Sharing:
     # ---- checks ----
 
     def _check_blocks(self) -> None:
-        inside = next((each for each in loops_in(self.nodes) if each.kind in BLOCKS), None)
+        inside = next((loop for loop in loops_in(self.nodes) if loop.kind in BLOCKS), None)
         if inside is not None:
             self._refuse(
                 f"'{inside.name}' is {inside.kind}: loops over blocks must be outermost and nested in each other"
@@ -414,7 +416,7 @@ def independent_steps(root: Loop) -> list[Loop]:
 
     Each step writes its own elements.
     """
-    found: list[Loop] = []
+    loops: list[Loop] = []
     node: Node = root
     block, *others = blocks_in([root])
     inner = {loop.name: loop.extent for loop in loops_in([root])}
@@ -426,9 +428,9 @@ def independent_steps(root: Loop) -> list[Loop]:
         inner = {name: extent for name, extent in inner.items() if name != node.name}
         if node.extent != 1 and not keeps_apart(block, node, inner):
             break
-        found.append(node)
+        loops.append(node)
         node = node.body[0]
-    return found
+    return loops
 
 
 def _moves(block: Block, loop: Loop) -> bool:
@@ -446,13 +448,13 @@ def _chain(loop: Loop) -> tuple[list[Loop], Sequence[Node]]:
 
 
 def _leaves(nodes: Sequence[Node], around: tuple[Loop, ...]) -> list[_Leaf]:
-    found: list[_Leaf] = []
+    leaves: list[_Leaf] = []
     for node in nodes:
         if isinstance(node, Block) or node.kind == TENSORIZED:
-            found.append(_Leaf(node, around))
+            leaves.append(_Leaf(node, around))
         else:
-            found += _leaves(node.body, (*around, node))
-    return found
+            leaves += _leaves(node.body, (*around, node))
+    return leaves
 
 
 def _inside(node: Node) -> list[Node]:

@@ -49,7 +49,7 @@ class Primitive(NamedTuple):
     @property
     def usage(self) -> str:
         """Return the call syntax: `split(loop, factors, preserve_unit_iters=True)`."""
-        parameters = [each.replace(annotation=each.empty) for each in self.signature.parameters.values()]
+        parameters = [parameter.replace(annotation=parameter.empty) for parameter in self.signature.parameters.values()]
         return f"{self.name}{inspect.Signature(parameters)}"
 
     @property
@@ -148,10 +148,10 @@ class Edit:
         return self.tree.new_name(wanted, {*self._gone, *taken})
 
     def new_names(self, wanted: Sequence[str]) -> list[str]:
-        found: list[str] = []
-        for each in wanted:
-            found.append(self.new_name(each, found))
-        return found
+        names: list[str] = []
+        for name in wanted:
+            names.append(self.new_name(name, names))
+        return names
 
     def handle(self, node: Loop | Block | str) -> Any:
         """Return the handle of a node, or of the loop with a name."""
@@ -207,7 +207,7 @@ def _read(function: Callable[..., object]) -> tuple[inspect.Signature, Mapping[s
     # Modules often import the handles' classes for type checkers only.
     names: dict[str, object] = {"BlockRV": BlockRV, "LoopRV": LoopRV, "IndexMap": IndexMap}
     names |= getattr(inspect.unwrap(function), "__globals__", {})
-    hints = {each.name: _meaning(each.annotation, names) for each in parameters}
+    hints = {parameter.name: _meaning(parameter.annotation, names) for parameter in parameters}
     return signature.replace(parameters=parameters), hints
 
 

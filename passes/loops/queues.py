@@ -112,7 +112,7 @@ class Queues:
         if leaf.queue is None:
             return state
         more = int(leaf.is_certain)
-        state = {each: count + more * (each.queue is leaf.queue) for each, count in state.items()}
+        state = {key: count + more * (key.queue is leaf.queue) for key, count in state.items()}
         state.update({_Started(leaf.queue, leaf.name, use): 0 for use in leaf.uses})
         return state
 
@@ -132,7 +132,7 @@ class Queues:
             if met:
                 pending = min(met)
                 _note(waits, name, queue, pending)
-                state = {each: count for each, count in state.items() if each.queue is not queue or count < pending}
+                state = {key: count for key, count in state.items() if key.queue is not queue or count < pending}
         return state
 
     def _loop(self, loop: Loop, entry: _State) -> _State:
@@ -149,11 +149,11 @@ class Queues:
                 break
             head = joined
         behind = _moved(end, {loop.name: loop.extent - 1})
-        inside = {each.name for each in _nodes_in(loop.body)}
+        inside = {node.name for node in _nodes_in(loop.body)}
         for started in entry:
             # An operation from before the loop precedes all operations that the steps have started.
             if started in behind and started.node not in inside:
-                least = min(count for each, count in entry.items() if each.node == started.node)
+                least = min(count for key, count in entry.items() if key.node == started.node)
                 behind[started] = max(behind[started], least + self._started_in(loop, started.queue))
         certain = isinstance(loop.extent, int) and loop.extent > 0
         return behind if certain else _joined(entry, behind)
@@ -238,11 +238,11 @@ class Queues:
     def _part(self, access: Access, inner: Mapping[str, Size]) -> _Part:
         place = place_in(self._places, access.buffer)
         at = place.inside(access.indices)
-        found: list[Range | Turn] = list(ranges_of([tuple(at)], inner, place.sizes))
+        part: list[Range | Turn] = list(ranges_of([tuple(at)], inner, place.sizes))
         for dim, turn in self._turns.of(access).items():
             if variables_of(at[dim]).isdisjoint(inner):
-                found[dim] = turn
-        return tuple(found)
+                part[dim] = turn
+        return tuple(part)
 
     def _meets(self, one: _PartUse, other: _PartUse) -> bool:
         """Return True if one of two uses writes what the other one uses."""

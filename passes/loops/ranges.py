@@ -39,7 +39,7 @@ def substitute_zero(index: Size, name: str) -> Size:
 def is_multiple(index: Size, number: int) -> bool:
     """Return True if an index is a multiple of a number for all values of its variables."""
     for monomial, coefficient in terms_of(index).items():
-        rest = [atom for atom in monomial if atom.kind == "%" and all(is_multiple(each, number) for each in atom.args)]
+        rest = [atom for atom in monomial if atom.kind == "%" and all(is_multiple(arg, number) for arg in atom.args)]
         if coefficient % number and not rest:
             return False
     return True
@@ -97,12 +97,12 @@ def ranges_of(places: Sequence[Place], inner: Mapping[str, Size], shape: Sequenc
 
     Dimensions with an unknown range are covered wholly.
     """
-    found = []
+    ranges = []
     for dim, size in enumerate(shape):
         indices = [place[dim] for place in places]
         each = [None if index is None else range_of(index, inner) for index in indices]
-        found.append(_joined([one for one in each if one is not None] if None not in each else [], size))
-    return found
+        ranges.append(_joined([one for one in each if one is not None] if None not in each else [], size))
+    return ranges
 
 
 def _joined(ranges: Sequence[Range], size: Size) -> Range:
@@ -113,10 +113,10 @@ def _joined(ranges: Sequence[Range], size: Size) -> Range:
     offsets = [each.start - first.start for each in ranges]
     low = min((offset for offset in offsets if isinstance(offset, int)), default=0)
     extent: Size = 1
-    for offset, each in zip(offsets, ranges, strict=True):
+    for offset, range_ in zip(offsets, ranges, strict=True):
         if not isinstance(offset, int):
             return whole
-        reach = offset - low + each.extent
+        reach = offset - low + range_.extent
         if isinstance(reach, int) and isinstance(extent, int):
             extent = max(extent, reach)
         elif extent == 1 or extent == reach:
@@ -167,8 +167,8 @@ def guards(block: Block, extents: Mapping[str, Size]) -> list[Guard]:
     for index, limit in [_of_quotient(*each) for each in block.where]:
         if not is_below(index, limit, extents):
             found[index, limit] = Guard(index, limit, below=False, beyond=True)
-    for each, binding in zip(block.iters, block.bindings, strict=True):
-        index, limit = _of_quotient(binding, each.extent)
+    for iter_, binding in zip(block.iters, block.bindings, strict=True):
+        index, limit = _of_quotient(binding, iter_.extent)
         below, beyond = not is_never_negative(index), not is_below(index, limit, extents)
         if below or beyond:
             found[index, limit] = Guard(index, limit, below, beyond)

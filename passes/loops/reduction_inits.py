@@ -47,7 +47,7 @@ def _joined(starts: Sequence[Block], block: Block) -> Block | None:
     if not reduces or len(in_order) != len(starts):
         return None
     writes = [access for start in in_order for access in start.writes]
-    if [each.buffer for each in writes] != [each.buffer for each in block.writes]:
+    if [write.buffer for write in writes] != [write.buffer for write in block.writes]:
         return None
     inits: list[Expr] = []
     for start in in_order:
@@ -60,7 +60,7 @@ def _joined(starts: Sequence[Block], block: Block) -> Block | None:
 
 def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr] | None:
     """Return a block's results in terms of the iters of a reduction, or None if the block is more than its init."""
-    spatial = [each for each in block.iters if each.kind == SPATIAL]
+    spatial = [iter_ for iter_ in block.iters if iter_.kind == SPATIAL]
     if start.is_reduction or start.reads or len(start.iters) != len(spatial):
         return None
     if any(access.buffer in start.buffers for access in block.reads):
@@ -69,9 +69,9 @@ def _started(start: Block, block: Block, writes: Sequence[Access]) -> list[Expr]
     pairs = zip(start.iters, spatial, strict=True)
     values: dict[str, Size] = {own.name: 0 if own.extent == 1 else iter_variable(other) for own, other in pairs}
     for own, other in zip(start.writes[0].indices, writes[0].indices, strict=True):
-        name = next((each.name for each in start.iters if iter_variable(each) == own), None)
+        name = next((iter_.name for iter_ in start.iters if iter_variable(iter_) == own), None)
         values.update({} if name is None else {name: other})
-    if [each.at(values).indices for each in start.writes] != [each.indices for each in writes]:
+    if [write.at(values).indices for write in start.writes] != [write.indices for write in writes]:
         return None
     extents = {iter_variable(each): each.extent for each in spatial}
     if any(extents.get(values[own.name], own.extent) != own.extent for own in start.iters):
@@ -105,7 +105,7 @@ def with_own_sums(blocks: Sequence[Block], buffers: list[Buffer]) -> list[Block]
 def _is_whole(block: Block) -> bool:
     """Return True if a block writes each element of one buffer, at a point of its own."""
     write, *others = block.writes
-    sizes = {str(iter_variable(each)): each.extent for each in block.iters if each.kind == SPATIAL}
+    sizes = {str(iter_variable(iter_)): iter_.extent for iter_ in block.iters if iter_.kind == SPATIAL}
     names = [str(index) for index in write.indices]
     is_each = len(names) == len(set(names)) == len(sizes)
     return not others and is_each and [sizes.get(name) for name in names] == list(write.buffer.shape)

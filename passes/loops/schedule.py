@@ -124,7 +124,7 @@ class Schedule(AutoTensorize):
         return [self._functions.tree(name) for name in self._functions if self._functions.block_names(name)]
 
     def __repr__(self) -> str:
-        steps = sum(not each.startswith("#") for each in lines_of(self._steps))
+        steps = sum(not line.startswith("#") for line in lines_of(self._steps))
         return f"<schedule of {', '.join(self._functions)}: {steps} step{'' if steps == 1 else 's'}>"
 
     def __str__(self) -> str:
@@ -160,7 +160,7 @@ class Schedule(AutoTensorize):
 
     @contextmanager
     def _undone_if_refused(self) -> Iterator[None]:
-        gone = {name: dict(each) for name, each in self._gone.items()}
+        gone = {name: dict(value) for name, value in self._gone.items()}
         kept = dict(self._functions.trees), list(self._steps), set(self._handles), gone
         try:
             yield
@@ -180,14 +180,16 @@ class Schedule(AutoTensorize):
                 return type(value)(map(handle, value))
             return value
 
-        arguments = [handle(each) for each in request.arguments]
-        options = {name: handle(each) for name, each in request.options.items()}
+        arguments = [handle(argument) for argument in request.arguments]
+        options = {name: handle(option) for name, option in request.options.items()}
         if function is not None and request.primitive == "get_block":
             options["func_name"] = function
         try:
             made = self._do(find_primitive(request.primitive), arguments, options)
         except RelaxError as error:
-            located = [each._replace(message=f"{where}: {each.message}") for each in error.diagnostics[:1]]
+            located = [
+                diagnostic._replace(message=f"{where}: {diagnostic.message}") for diagnostic in error.diagnostics[:1]
+            ]
             message = f"{where}: {error.message}"
             raise RelaxError(message, location=error.location, notes=error.notes, diagnostics=located) from None
         results = made if isinstance(made, list) else [] if made is None else [made]
@@ -263,8 +265,8 @@ class Schedule(AutoTensorize):
         """Apply a primitive to a tree. Blame an argument of a wrong type, or the primitive's bug, for failures."""
         function = self._functions.operations[edit.tree.name]
         with function.context, function.location, blaming_at(shown, primitive.function, function, Refused):
-            given = [plain_numbers(each) for each in bound.args]
-            named = {name: plain_numbers(each) for name, each in bound.kwargs.items()}
+            given = [plain_numbers(arg) for arg in bound.args]
+            named = {name: plain_numbers(kwarg) for name, kwarg in bound.kwargs.items()}
             return types_checked(primitive.function)(edit, *given, **named)
 
     def _check_tensorized(self, function: str, edit: Edit, shown: str) -> None:
@@ -328,11 +330,11 @@ class Schedule(AutoTensorize):
 
     def copy(self, seed: int | None = None) -> Schedule:
         """Return an independent schedule of a copy of the module with the same steps."""
-        made = Schedule(self.mod, seed=seed)
-        made._working, made._drawn = self._working, self._drawn
+        schedule = Schedule(self.mod, seed=seed)
+        schedule._working, schedule._drawn = self._working, self._drawn
         if self._decider is not None:
-            made.decide_by(self._decider)
-        return made
+            schedule.decide_by(self._decider)
+        return schedule
 
     def read_of(self, function: str) -> tuple[Read, Tree]:
         """Return a PrimFunc as it was read, and its current tree."""

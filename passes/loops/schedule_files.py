@@ -58,17 +58,17 @@ def read_file(text: str, name: str) -> dict[str, KernelSchedule]:
         body = parsed(text).body
     except SyntaxError as error:
         raise RelaxError(f"{name}:{error.lineno}: {error.msg}") from None
-    found: dict[str, KernelSchedule] = {}
+    file: dict[str, KernelSchedule] = {}
     for statement in body:
-        if not isinstance(statement, ast.FunctionDef) or [each.arg for each in statement.args.args] != ["sch"]:
+        if not isinstance(statement, ast.FunctionDef) or [arg.arg for arg in statement.args.args] != ["sch"]:
             shown = ast.unparse(statement).partition("\n")[0]
             raise RelaxError(f"{name}:{statement.lineno}: expected 'def <kernel>(sch):', got '{shown}'")
-        if statement.name in found:
+        if statement.name in file:
             raise RelaxError(f"{name}:{statement.lineno}: '{statement.name}' already has a schedule")
         steps = [each for each in statement.body if not isinstance(each, ast.Pass)]
         lines = [HEADER, *map(ast.unparse, steps)]
-        found[statement.name] = KernelSchedule(lines, [f"{name}:{each.lineno}" for each in (statement, *steps)])
-    return found
+        file[statement.name] = KernelSchedule(lines, [f"{name}:{step.lineno}" for step in (statement, *steps)])
+    return file
 
 
 def at_file(error: RelaxError, kernel: str, places: Sequence[str]) -> RelaxError:

@@ -22,7 +22,7 @@ class ScheduledFunctions:
     def __init__(self, module: Any) -> None:
         self._module = module
         operation = getattr(module, "operation", module)
-        self.operations: dict[str, Operation] = {symbol_name(each): each for each in prim_funcs_in(operation.operation)}
+        self.operations: dict[str, Operation] = {symbol_name(func): func for func in prim_funcs_in(operation.operation)}
         #: Current trees of the PrimFuncs that have been read.
         self.trees: dict[str, Tree] = {}
         self._reads: dict[str, Scratch] = {}
@@ -67,7 +67,7 @@ class ScheduledFunctions:
         """Return the symbol of the module's only PrimFunc for the name of a graph function, which calls it."""
         if function in self.operations or len(self.operations) != 1:
             return function
-        graphs = [symbol_name(each) for each in functions_at(self._module.operation.operation)]
+        graphs = [symbol_name(operation) for operation in functions_at(self._module.operation.operation)]
         return next(iter(self.operations)) if function in graphs else function
 
     def with_block(self, block: str, function: str | None = None) -> str:
@@ -80,8 +80,8 @@ class ScheduledFunctions:
         if len(found) == 1:
             return found[0]
         if not found:
-            where = {each: name for name in self.operations for each in self.block_names(name)}
-            listed, hint = ", ".join(f"'{each}' of @{name}" for each, name in where.items()), suggest(block, where)
+            where = {block_name: name for name in self.operations for block_name in self.block_names(name)}
+            listed, hint = ", ".join(f"'{key}' of @{name}" for key, name in where.items()), suggest(block, where)
             raise RelaxError(f"get_block('{block}'): no PrimFunc has such a block{hint} (there are {listed})")
         names = " and ".join(f"@{name}" for name in found)
         raise RelaxError(f"get_block('{block}'): {names} have such a block; say which one: func_name=\"{found[0]}\"")

@@ -26,11 +26,11 @@ def show_tree(tree: Tree) -> str:
     """Return the text of the whole function, with its own buffers."""
     given = ", ".join(f"{each.name}: T.Buffer({_buffer(each)})" for each in tree.buffers if each.is_given)
     lines = ["@T.prim_func", f"def {tree.name}({given}):"]
-    for each in tree.buffers:
-        if not each.is_given:
-            scope = "" if each.scope == "global" else f', scope="{each.scope}"'
-            separators = f", axis_separators={list(each.axis_separators)}" if each.axis_separators else ""
-            lines.append(f"{_INDENT}{each.name} = T.alloc_buffer({_buffer(each)}{scope}{separators})")
+    for buffer in tree.buffers:
+        if not buffer.is_given:
+            scope = "" if buffer.scope == "global" else f', scope="{buffer.scope}"'
+            separators = f", axis_separators={list(buffer.axis_separators)}" if buffer.axis_separators else ""
+            lines.append(f"{_INDENT}{buffer.name} = T.alloc_buffer({_buffer(buffer)}{scope}{separators})")
     return "\n".join([*lines, *(_INDENT + line for line in show_nodes(tree, tree.body))]) + "\n"
 
 
@@ -48,7 +48,7 @@ def show_nodes(tree: Tree, nodes: Sequence[Node], *, is_short: bool = False) -> 
     for node in nodes:
         if isinstance(node, Block):
             if is_short:
-                points = ", ".join(f"{each.name} = {at}" for each, at in zip(node.iters, node.bindings, strict=True))
+                points = ", ".join(f"{iter_.name} = {at}" for iter_, at in zip(node.iters, node.bindings, strict=True))
                 yield f'with T.block("{node.name}"):  # {points}'
             else:
                 yield from _block(tree, node)
@@ -87,11 +87,11 @@ def _header(chain: Sequence[Loop]) -> str:
 
 def _block(tree: Tree, block: Block) -> Iterator[str]:
     yield f'with T.block("{block.name}"):'
-    for each, at in zip(block.iters, block.bindings, strict=True):
-        kind = "spatial" if each.kind == SPATIAL else "reduce"
-        yield f"{_INDENT}{each.name} = T.axis.{kind}({each.extent}, {at})"
+    for iter_, at in zip(block.iters, block.bindings, strict=True):
+        kind = "spatial" if iter_.kind == SPATIAL else "reduce"
+        yield f"{_INDENT}{iter_.name} = T.axis.{kind}({iter_.extent}, {at})"
     asked = guards(block, tree.extents())
-    if points := _conditions([each for each in asked if not each.of_steps]):
+    if points := _conditions([guard for guard in asked if not guard.of_steps]):
         yield f"{_INDENT}T.where({points})"
     yield from (f"{_INDENT}{line}" for line in _regions(block))
     if annotations := _annotations(block):
@@ -99,7 +99,7 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
     if block.inits is not None:
         yield f"{_INDENT}with T.init():"
         yield from _assignments(block, block.inits, _INDENT * 2)
-    if steps := _conditions([each for each in asked if each.of_steps]):
+    if steps := _conditions([guard for guard in asked if guard.of_steps]):
         yield f"{_INDENT}if {steps}:"
     yield from _assignments(block, block.results, _INDENT * (2 if steps else 1))
 
@@ -107,15 +107,15 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
 def _annotations(block: Block) -> dict[str, Any]:
     """Return the block's annotations, and the alignments of the buffers that it writes."""
     written = list(dict.fromkeys(access.buffer for access in block.writes))
-    aligned = [[number, *each] for number, buffer in enumerate(written) for each in buffer.alignments]
+    aligned = [[number, *alignment] for number, buffer in enumerate(written) for alignment in buffer.alignments]
     return {**block.annotations, **({"buffer_dim_align": aligned} if aligned else {})}
 
 
 def _regions(block: Block) -> Iterator[str]:
     """Yield the declared regions that a block reads and writes."""
-    for each in block.regions:
-        ends = ", ".join(f"{start}:{stop}" for start, stop in zip(each.starts, each.stops, strict=True))
-        yield f"T.{'writes' if each.is_written else 'reads'}({each.buffer.name}[{ends}])"
+    for region in block.regions:
+        ends = ", ".join(f"{start}:{stop}" for start, stop in zip(region.starts, region.stops, strict=True))
+        yield f"T.{'writes' if region.is_written else 'reads'}({region.buffer.name}[{ends}])"
 
 
 def _conditions(asked: Sequence[Guard]) -> str:
@@ -166,10 +166,10 @@ class Shown:
         if isinstance(expr, Compute) and expr.name == "arith.constant":
             attribute = dict(expr.attributes)["value"]
             return number(attribute, type_text(attribute.type))
-        parts = [self._text(each) for each in expr.parts()]
+        parts = [self._text(part) for part in expr.parts()]
         if isinstance(expr, Compute) and (sign := _sign(expr)) is not None:
             return infix(parts[0], sign, parts[1])
-        inner = ", ".join(each.text for each in parts)
+        inner = ", ".join(part.text for part in parts)
         if isinstance(expr, Load):
             return Text(f"{expr.buffer.name}[{inner}]")
         if isinstance(expr, ConditionalScalar):
@@ -197,7 +197,7 @@ def _shared(exprs: Sequence[Expr]) -> set[int]:
 
     if sum(map(size, exprs)) <= _MOST_WRITTEN_OUT:
         return set()
-    return {each for each, count in uses.items() if count > 1 and sizes[each] > 1}
+    return {key for key, count in uses.items() if count > 1 and sizes[key] > 1}
 
 
 def _sign(expr: Compute) -> Sign | None:

@@ -62,7 +62,7 @@ def _of_block(block: Block, lanes: LaneLoop | None, extents: Mapping[str, Size],
     if not fits_lanes(block, lanes, extents):
         return lanes.width * (computed + len(block.accesses))
     moves = [moves_of(access, lanes) for access in block.placed_accesses]
-    return computed + sum(1 if is_row_of(each) or not any(each) else lanes.width for each in moves)
+    return computed + sum(1 if is_row_of(move) or not any(move) else lanes.width for move in moves)
 
 
 def _of_expr(expr: Expr, known: Sizes) -> int:

@@ -82,7 +82,7 @@ class SourceWriter(Writer):
             if (
                 is_end
                 and guard not in state.holding
-                and all(guard in self._fact(self._guards, each) for each in blocks)
+                and all(guard in self._fact(self._guards, block) for block in blocks)
             ):
                 return guard
         return None
@@ -99,7 +99,7 @@ def are_apart(loop: Loop, rows: set[str]) -> bool:
         if len(mine) != 1 or mine & loops_of(block, REDUCE) or not written.isdisjoint(block.loaded):
             return False
         (row,) = mine
-        for access in (each for each in block.placed_accesses if each.buffer in written):
+        for access in (placed_access for placed_access in block.placed_accesses if placed_access.buffer in written):
             own = {
                 (dim, substitute_zero(index, row))
                 for dim, index in enumerate(access.indices)

@@ -61,7 +61,7 @@ def text_of_step(primitive: Primitive, bound: inspect.BoundArguments) -> str:
             return f"[{', '.join(map(text, value))}]"
         return repr(value) if isinstance(value, str) else str(value)
 
-    items = [text(each) for each in bound.args] + [f"{name}={text(each)}" for name, each in bound.kwargs.items()]
+    items = [text(arg) for arg in bound.args] + [f"{name}={text(kwarg)}" for name, kwarg in bound.kwargs.items()]
     return f"{primitive.name}({', '.join(items)})"
 
 

@@ -37,7 +37,7 @@ def changed_order(tree: Tree, before: Tree) -> str:
             return (
                 f"'{block.name}' has the order {block.sum_order.lanes}, and a schedule adds in the order of its loops"
             )
-        if set(_ordered_iters(block)) != {each.name for each in block.iters if each.kind == REDUCE}:
+        if set(_ordered_iters(block)) != {iter_.name for iter_ in block.iters if iter_.kind == REDUCE}:
             return f"a step has replaced the iters of '{block.name}', whose order is stated"
         loops = [loop for loop in tree.around(block.name) if loop.name in loops_of(block, REDUCE)]
         others = loops_of(block) - loops_of(block, REDUCE)
@@ -96,10 +96,10 @@ def _turns(extents: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int,
     Sums of multiples of loops increase everywhere if they increase there.
     """
     for level, extent in enumerate(extents):
-        for outer in itertools.product(*(sorted({0, each - 1}) for each in extents[:level])):
+        for outer in itertools.product(*(sorted({0, number - 1}) for number in extents[:level])):
             for at in sorted({0, max(extent - 2, 0)} if extent > 1 else ()):
                 inner = extents[level + 1 :]
-                yield (*outer, at, *(each - 1 for each in inner)), (*outer, at + 1, *(0 for _ in inner))
+                yield (*outer, at, *(number - 1 for number in inner)), (*outer, at + 1, *(0 for _ in inner))
 
 
 def _is_linear(size: Size) -> bool:
@@ -117,4 +117,4 @@ def _ordered_iters(block: Block) -> tuple[str, ...]:
     """Return the names of the reduction's iters in the order that is stated, or in that of the block."""
     if block.sum_order is not None:
         return block.sum_order.iters
-    return tuple(each.name for each in block.iters if each.kind == REDUCE)
+    return tuple(iter_.name for iter_ in block.iters if iter_.kind == REDUCE)

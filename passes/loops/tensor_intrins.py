@@ -70,7 +70,7 @@ def _check_memories(name: str, tree: Tree, memories: Mapping[str, str]) -> None:
             raise RelaxError(f"tensor intrinsic '{name}' has no operand '{operand}' that could be in '{memory}' "
                              f"({listed}){suggest(operand, operands)}")  # fmt: skip
         if memory not in COMMON and find_memory(memory) is None:
-            known = [*COMMON, *(each.name for each in all_memories())]
+            known = [*COMMON, *(registered.name for registered in all_memories())]
             raise RelaxError(f"tensor intrinsic '{name}': there is no memory '{memory}'{suggest(memory, known)}; "
                              "register_memory registers a memory")  # fmt: skip
 
@@ -107,12 +107,12 @@ class _Implementation:
 
 
 def _is_over_memory(function: Operation) -> bool:
-    return all(not isinstance(each.type, ir.RankedTensorType) for each in body_of(function).arguments)
+    return all(not isinstance(argument.type, ir.RankedTensorType) for argument in body_of(function).arguments)
 
 
 def _check_parameters(name: str, function: Operation, tree: Tree) -> None:
-    found = [(list(each.type.shape), str(each.type.element_type)) for each in body_of(function).arguments]
-    wanted = [(list(each.shape), str(each.element)) for each in tree.buffers if each.is_given]
+    found = [(list(argument.type.shape), str(argument.type.element_type)) for argument in body_of(function).arguments]
+    wanted = [(list(buffer.shape), str(buffer.element)) for buffer in tree.buffers if buffer.is_given]
     if found != wanted:
         shown = (", ".join(f"{element} {tuple(shape)}" for shape, element in each) for each in (found, wanted))
         raise RelaxError(f"tensor intrinsic '{name}': its implementation has the parameters {{}}, its description {{}}"
@@ -133,5 +133,5 @@ def _write(function: Operation, memrefs: list[Value], stack: IrBlock) -> None:
     """Emit the loops of the PrimFunc's schedule."""
     schedule, name = Schedule(function), symbol_name(function)
     read, tree = schedule.read_of(name)
-    given = [buffer for buffer in read.tree.buffers if buffer.is_given]
-    Writer(read._replace(memory=dict(zip(given, memrefs, strict=True))), tree).write(stack)
+    buffers = [buffer for buffer in read.tree.buffers if buffer.is_given]
+    Writer(read._replace(memory=dict(zip(buffers, memrefs, strict=True))), tree).write(stack)

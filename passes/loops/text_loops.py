@@ -57,7 +57,7 @@ def with_text_loops(tree: Tree, lines: Sequence[str]) -> Tree:
 
 def _calls(lines: Sequence[str], word: str) -> list[ast.Call]:
     nodes = ast.walk(parsed("\n".join(lines))) if lines else ()
-    return [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "id", "") == word]
+    return [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == word]
 
 
 class _Changed(Exception):
@@ -111,7 +111,7 @@ class _LinesReader:
         for keyword in statement.value.keywords:
             where += [(self._size(index, around), limit) for index, limit in _pairs(keyword.value)]
         block = replace(block, bindings=tuple(self._size(each, around) for each in bindings.elts))
-        return replace(block, where=tuple(each for each in where if not _is_extent(block, *each)))
+        return replace(block, where=tuple(sizes for sizes in where if not _is_extent(block, *sizes)))
 
     @staticmethod
     def _size(node: ast.expr, around: Mapping[str, Size]) -> Size:
@@ -125,10 +125,10 @@ def _pairs(node: ast.expr) -> list[tuple[ast.expr, int]]:
 
 def _is_extent(block: Block, index: Size, limit: Size) -> bool:
     """Return True if a condition only repeats the extent of an iter, which is checked anyway."""
-    for each, binding in zip(block.iters, block.bindings, strict=True):
-        if not isinstance(each.extent, int) or not isinstance(limit, int):
+    for iter_, binding in zip(block.iters, block.bindings, strict=True):
+        if not isinstance(iter_.extent, int) or not isinstance(limit, int):
             continue
-        by = limit // each.extent if each.extent and limit % each.extent == 0 else 0
+        by = limit // iter_.extent if iter_.extent and limit % iter_.extent == 0 else 0
         if by and regrouped(index // by) == binding:
             return True
     return False
@@ -139,22 +139,22 @@ def _is_extent(block: Block, index: Size, limit: Size) -> bool:
 
 def _has_memory_of(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) -> bool:
     """Return True if two blocks write to the same buffer exactly if they do so in the text."""
-    found: dict[str, Buffer] = {}
+    buffers: dict[str, Buffer] = {}
     for block in tree.blocks():
         names = [name for name, _ in memory[block.name]]
         if len(names) != len(block.writes):
             return False
         for name, access in zip(names, block.writes, strict=True):
-            if found.setdefault(name, access.buffer) is not access.buffer:
+            if buffers.setdefault(name, access.buffer) is not access.buffer:
                 return False
-    return len(set(map(id, found.values()))) == len(found)
+    return len(set(map(id, buffers.values()))) == len(buffers)
 
 
 def _with_memory(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) -> Tree:
     """Return the tree with the text's buffer names and scopes."""
     found: dict[Buffer, tuple[str, str]] = {}
     for block in tree.blocks():
-        found |= {access.buffer: each for access, each in zip(block.writes, memory[block.name], strict=True)}
+        found |= {access.buffer: names for access, names in zip(block.writes, memory[block.name], strict=True)}
     for buffer, (name, scope) in found.items():
         if not buffer.is_given:
             others = {each.name for each in tree.buffers if each is not buffer}
@@ -188,9 +188,9 @@ def _is_step_whole(tree: Tree, buffer: Buffer, users: Sequence[Block], shared: S
     written = [first.placed(access) for access in first.writes_of(buffer)]
     if len(written) != 1 or box_of(written[0], inner) is None or not _goes_to_the_end(tree, first, buffer):
         return False
-    made = ranges_of([written[0].indices], inner, buffer.shape)
+    ranges = ranges_of([written[0].indices], inner, buffer.shape)
     for block in users:
-        if not all(map(_contains, made, ranges_of(block.places(buffer), _within(block, inner), buffer.shape))):
+        if not all(map(_contains, ranges, ranges_of(block.places(buffer), _within(block, inner), buffer.shape))):
             return False
     return True
 
@@ -214,7 +214,7 @@ def _goes_to_the_end(tree: Tree, block: Block, buffer: Buffer) -> bool:
     if not guards(block, tree.extents()):
         return True
     (access,) = block.writes_of(buffer)
-    extents = {str(iter_variable(each)): each.extent for each in block.iters}
+    extents = {str(iter_variable(iter_)): iter_.extent for iter_ in block.iters}
     return all(extents.get(str(index)) == size for index, size in zip(access.indices, buffer.shape, strict=True))
 
 

@@ -114,12 +114,12 @@ def is_plain(value: Any) -> bool:
 def handles_in(value: object) -> list[BlockRV | LoopRV]:
     if isinstance(value, (BlockRV, LoopRV)):
         return [value]
-    return [each for item in value for each in handles_in(item)] if isinstance(value, (list, tuple)) else []
+    return [handle for item in value for handle in handles_in(item)] if isinstance(value, (list, tuple)) else []
 
 
 def function_of(step: TraceStep) -> str:
-    handles = [each for value in (*step.arguments, *step.results) for each in handles_in(value)]
-    drawn = [each for each in step.results if isinstance(each, Sampled)]
+    handles = [handle for value in (*step.arguments, *step.results) for handle in handles_in(value)]
+    drawn = [result for result in step.results if isinstance(result, Sampled)]
     return (*handles, *drawn)[0].function
 
 
@@ -136,7 +136,7 @@ def alive_steps(steps: Sequence[TraceStep], tree: Tree) -> list[TraceStep]:
     }
     found = []
     for step in steps:
-        handles = [each for value in (*step.arguments, *step.results) for each in handles_in(value)]
+        handles = [handle for value in (*step.arguments, *step.results) for handle in handles_in(value)]
         if dead.isdisjoint(handles):
             found.append(step)
         else:
@@ -158,12 +158,12 @@ def with_decisions(text: str, decisions: Mapping[str, Any] | None) -> str:
     for number, line in enumerate(text.splitlines(), 1):
         statement = None if line.lstrip().startswith("#") or not line.strip() else parsed(line).body[0]
         call = getattr(statement, "value", None)
-        named = [each.arg for each in call.keywords] if isinstance(call, ast.Call) else []
+        named = [keyword.arg for keyword in call.keywords] if isinstance(call, ast.Call) else []
         if not isinstance(statement, ast.Assign) or not isinstance(call, ast.Call) or "decision" not in named:
             lines.append(line)
             continue
         (request,) = [_request_of(number, line, statement)]
-        others = [each for each in call.keywords if each.arg != "decision"]
+        others = [keyword for keyword in call.keywords if keyword.arg != "decision"]
         first = request.names[0]
         if decisions is None:
             call.keywords = others
@@ -224,8 +224,8 @@ def _request_of(number: int, text: str, statement: ast.stmt) -> Request:
     if not isinstance(call, ast.Call) or not _is_step(call.func):
         raise _problem(number, text, "expected a call of sch, like sch.reorder(i, j)")
     assert isinstance(call.func, ast.Attribute)
-    arguments = tuple(_value(number, text, each) for each in call.args)
-    options = {each.arg: _value(number, text, each.value) for each in call.keywords if each.arg is not None}
+    arguments = tuple(_value(number, text, arg) for arg in call.args)
+    options = {keyword.arg: _value(number, text, keyword.value) for keyword in call.keywords if keyword.arg is not None}
     return Request(number, text, call.func.attr, arguments, options, targets)
 
 

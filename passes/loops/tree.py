@@ -84,7 +84,7 @@ class Region:
     is_written: bool
 
     def at(self, values: Mapping[str, Size]) -> Region:
-        starts, stops = (tuple(substituted(each, values) for each in ends) for ends in (self.starts, self.stops))
+        starts, stops = (tuple(substituted(end, values) for end in ends) for ends in (self.starts, self.stops))
         return replace(self, starts=starts, stops=stops)
 
 
@@ -128,11 +128,11 @@ class Block:
 
     @property
     def is_reduction(self) -> bool:
-        return any(each.kind == REDUCE for each in self.iters)
+        return any(iter_.kind == REDUCE for iter_ in self.iters)
 
     @cached_property
     def _point(self) -> dict[str, Size]:
-        return dict(zip((each.name for each in self.iters), self.bindings, strict=True))
+        return dict(zip((iter_.name for iter_ in self.iters), self.bindings, strict=True))
 
     def point(self) -> Mapping[str, Size]:
         """Return the values of the iters in terms of the loops around."""
@@ -179,7 +179,9 @@ class Block:
     def read_places(self, buffer: Buffer) -> list[Place]:
         """Return the indices of the reads of a buffer, in terms of the loops around."""
         point, count = self.point(), len(self.reads)
-        read = (each for number, each in enumerate(self.placed_accesses) if number < count or number in self.elements)
+        read = (
+            access for number, access in enumerate(self.placed_accesses) if number < count or number in self.elements
+        )
         found: list[Place] = [each.indices for each in read if each.buffer is buffer]
         for load in self.loads:
             if load.buffer is buffer:
@@ -189,7 +191,7 @@ class Block:
 
     def needed_places(self, buffer: Buffer) -> list[Place]:
         """Return the bounds of the declared read region of a buffer, or the places of its reads if none is declared."""
-        said = [each.at(self.point()) for each in self.regions if each.buffer is buffer and not each.is_written]
+        said = [region.at(self.point()) for region in self.regions if region.buffer is buffer and not region.is_written]
         if not said:
             return self.read_places(buffer)
         return [place for each in said for place in (each.starts, tuple(stop - 1 for stop in each.stops))]
@@ -197,7 +199,7 @@ class Block:
     def places(self, buffer: Buffer) -> list[Place]:
         """Return the indices of all reads and writes of a buffer."""
         written = self.placed_accesses[len(self.reads) :]
-        return [*self.read_places(buffer), *(each.indices for each in written if each.buffer is buffer)]
+        return [*self.read_places(buffer), *(access.indices for access in written if access.buffer is buffer)]
 
     def reads_of(self, buffer: Buffer) -> list[Access]:
         """Return the reads of a buffer, including outputs to which the block adds."""
@@ -324,7 +326,7 @@ class Tree:
     def without_unused(self) -> Tree:
         """Remove buffers that no block uses. Parameters stay."""
         used = {buffer for block in self.blocks() for buffer in block.buffers}
-        return replace(self, buffers=tuple(each for each in self.buffers if each.is_given or each in used))
+        return replace(self, buffers=tuple(buffer for buffer in self.buffers if buffer.is_given or buffer in used))
 
     def exchanged(self, old: Buffer, new: Buffer) -> Tree:
         """Replace a buffer by another one, with the same indices in all accesses."""
@@ -332,7 +334,7 @@ class Tree:
 
     def redeclared(self, old: Buffer, new: Buffer) -> Tree:
         """Replace the declaration of a buffer that no block uses any more."""
-        return replace(self, buffers=tuple(new if each is old else each for each in self.buffers))
+        return replace(self, buffers=tuple(new if buffer is old else buffer for buffer in self.buffers))
 
 
 def unique(wanted: str, known: Iterable[str]) -> str:
@@ -349,9 +351,9 @@ def variable(name: str, extent: Size) -> Size:
     return make_variable(name, max(extent - 1, 0) if isinstance(extent, int) else None)
 
 
-def iter_variable(each: Iter) -> Size:
+def iter_variable(iter_: Iter) -> Size:
     """Return an iter's variable, which knows its largest value."""
-    return variable(each.name, each.extent)
+    return variable(iter_.name, iter_.extent)
 
 
 def blocks_in(nodes: Iterable[Node]) -> list[Block]:
@@ -389,7 +391,7 @@ def rebind(nodes: Iterable[Node], values: Mapping[str, Size]) -> tuple[Node, ...
 
     def change(block: Block) -> Block:
         where = tuple((substituted(index, values), limit) for index, limit in block.where)
-        bindings = tuple(regrouped(substituted(each, values)) for each in block.bindings)
+        bindings = tuple(regrouped(substituted(binding, values)) for binding in block.bindings)
         return replace(block, bindings=bindings, where=where)
 
     return map_nodes(nodes, change)
@@ -398,7 +400,7 @@ def rebind(nodes: Iterable[Node], values: Mapping[str, Size]) -> tuple[Node, ...
 def exchange_buffers(block: Block, old: Buffer, new: Buffer) -> Block:
     """Return a block that accesses a buffer in place of another one."""
     other = block.with_accesses(lambda access: Access(new, access.indices) if access.buffer is old else access)
-    regions = tuple(replace(each, buffer=new) if each.buffer is old else each for each in block.regions)
+    regions = tuple(replace(region, buffer=new) if region.buffer is old else region for region in block.regions)
     return replace(other.with_exprs(lambda expr: expr.with_buffers({old: new})), regions=regions)
 
 

@@ -110,7 +110,7 @@ class _TreeReader:
                 self._given(argument, f"arg{number}")
         nodes: list[Block] = []
         for op in operations_of(block):
-            if op.name not in ALLOCATIONS and is_check(op, [each for each, _ in self._checks]):
+            if op.name not in ALLOCATIONS and is_check(op, [operation for operation, _ in self._checks]):
                 self._between(op, len(nodes))
             else:
                 nodes += self._operation(op)
@@ -118,7 +118,7 @@ class _TreeReader:
         if not (body := _in_loops(with_own_sums(self._named_after_writers(blocks), self._buffers))):
             raise located_error(f"@{name} has no linalg operation: there is nothing to schedule", function.location)
         tree = Tree(name, tuple(self._buffers), body)
-        return Read(tree, self.values, self.memory, [self._check(tree, ends, *each) for each in self._checks])
+        return Read(tree, self.values, self.memory, [self._check(tree, ends, *check) for check in self._checks])
 
     def _between(self, op: Operation, blocks: int) -> None:
         is_scalar = op.operands[0] in self.memory.values() if op.name == LOAD else op.name == ASSERT or _is_scalar(op)
@@ -178,7 +178,7 @@ class _TreeReader:
         if op.name == "linalg.generic":
             yield self._block(op)
         elif op.name in ALLOCATIONS:
-            if self._loaded and is_check(op, [each for each, _ in self._checks]):
+            if self._loaded and is_check(op, [operation for operation, _ in self._checks]):
                 raise located_error("the size of an allocation depends on values that blocks write", op.location)
             name = self._name(op.location, "buffer")
             dynamic = iter(list(op.operands))
@@ -199,7 +199,7 @@ class _TreeReader:
         extents = [self._extent(list(generic.axes_along(dim))) for dim in range(len(kinds))]
         names = [f"v{_ITER_NAMES[n]}" if n < len(_ITER_NAMES) else f"v{n}" for n in range(len(kinds))]
         iters = tuple(Iter(*each) for each in zip(names, kinds, extents, strict=True))
-        variables = [iter_variable(each) for each in iters]
+        variables = [iter_variable(iter_) for iter_ in iters]
         accesses, scalars = [], {}
         for number, (operand, map_) in enumerate(zip(generic.operands, generic.maps, strict=True)):
             if operand not in self.views:
@@ -225,17 +225,17 @@ class _TreeReader:
         return Block(name, iters, tuple(variables), reads, writes, results, sum_order=_sum_order(op, iters))
 
     def _extent(self, places: Sequence[tuple[Value, int]]) -> Size:
-        found, *others = [self.size_of(*place) for place in places]
+        extent, *others = [self.size_of(*place) for place in places]
         for size in others:
             if isinstance(size, int):
-                found = size
+                extent = size
             else:
-                self._is_same(str(size), str(found))
-        return found
+                self._is_same(str(size), str(extent))
+        return extent
 
     def _is_same(self, one: str, other: str) -> None:
         """Record that two symbols are equal: later reads use the second one for the first."""
-        one, other = (_last(each, self.same) for each in (one, other))
+        one, other = (_last(name, self.same) for name in (one, other))
         if one != other and other in self.values and isinstance(self.values.get(one), Measured):
             self.same[one] = other
 
@@ -247,12 +247,12 @@ class _TreeReader:
         if (maker := made_by(memref)) is None:
             return self._symbol(self.views[memref].buffer.name, memref, axis)
         if maker.name in ALLOCATIONS:
-            dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
+            dynamic = [index for index, size in enumerate(memref.type.shape) if size == DYNAMIC]
             return self.size(maker.operands[dynamic.index(axis)])
         if maker.name == "memref.cast":
             return self.size_of(maker.operands[0], axis)
         if maker.name == "memref.expand_shape":
-            dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
+            dynamic = [position for position, size in enumerate(memref.type.shape) if size == DYNAMIC]
             return self.size(maker.operands[1 + dynamic.index(axis)])
         if maker.name == "memref.collapse_shape":
             total: Size = 1
@@ -296,7 +296,7 @@ class _TreeReader:
 def _sum_order(op: Operation, iters: Sequence[Iter]) -> SumOrder:
     """Return the stated order of an operation's reduction. Without one it is the order of the iters."""
     if (order := order_of(op)) is None:
-        return SumOrder(tuple(each.name for each in iters if each.kind == REDUCE))
+        return SumOrder(tuple(iter_.name for iter_ in iters if iter_.kind == REDUCE))
     return SumOrder(tuple(iters[dim].name for dim in order.flat), str(order) if order.lanes > 1 else "")
 
 
@@ -332,7 +332,7 @@ class _Body:
             return ConditionalScalar(self.of(op.operands[0]), self.of(yes), self.of(no), value.type)
         if len(op.regions) or len(op.results) != 1:
             raise located_error(f"the body of a block has a '{op.name}', which no schedule can move", op.location)
-        return Compute(op.name, tuple(self.of(each) for each in op.operands), attributes_of(op), value.type)
+        return Compute(op.name, tuple(self.of(operand) for operand in op.operands), attributes_of(op), value.type)
 
     def _load(self, op: Operation) -> Expr:
         memref, *indices = op.operands
@@ -346,9 +346,11 @@ class _Body:
 
 def _check_pure(op: Operation) -> None:
     """Refuse operations with effects besides their results: the effects would be lost."""
-    for each in operations_in(op):
-        if not len(each.results) and each.name not in ("linalg.yield", "scf.yield", "scf.if"):
-            raise located_error(f"the body of a block has a '{each.name}', which no schedule can move", each.location)
+    for operation in operations_in(op):
+        if not len(operation.results) and operation.name not in ("linalg.yield", "scf.yield", "scf.if"):
+            raise located_error(
+                f"the body of a block has a '{operation.name}', which no schedule can move", operation.location
+            )
 
 
 def _scalar(value: Value) -> Expr:
@@ -369,7 +371,9 @@ def _is_scalar(op: Operation) -> bool:
     """Return True if an operation is scalar arithmetic before the blocks."""
     is_arithmetic = op.name.partition(".")[0] in ("arith", "math", "affine", "index")
     return (
-        is_arithmetic and not len(op.regions) and not any(isinstance(each.type, ir.MemRefType) for each in op.operands)
+        is_arithmetic
+        and not len(op.regions)
+        and not any(isinstance(operand.type, ir.MemRefType) for operand in op.operands)
     )
 
 
@@ -392,7 +396,7 @@ def may_have_block(function: Operation, name: str) -> bool:
     Blocks are named after locations in the PrimFunc or after the PrimFunc, with a number if several share a name.
     """
     places = [function.location, *(op.location for op in operations_in(function))]
-    names = {symbol_name(function), *(each for place in places for each in _names_of(place))}
+    names = {symbol_name(function), *(text for place in places for text in _names_of(place))}
     return not names.isdisjoint((name, _NUMBER.sub("", name)))
 
 
@@ -424,8 +428,8 @@ def _in_loops(blocks: Sequence[Block]) -> tuple[Node, ...]:
         names.add(named[-1].name)
     for block in named:
         loops = []
-        for each in block.iters:
-            loops.append((unique(each.name[1:], names), each.extent))
+        for iter_ in block.iters:
+            loops.append((unique(iter_.name[1:], names), iter_.extent))
             names.add(loops[-1][0])
         nodes += nested(loops, replace(block, bindings=tuple(variable(*loop) for loop in loops)))
     return tuple(nodes)

@@ -50,10 +50,10 @@ def write_tree(function: Operation, read: Read, tree: Tree, writer: type[Writer]
     """Replace a function's code by the tree's."""
     block = body_of(function)
     end = last_of(block)
-    tree, joined = flattened(tree, {each for each, value in read.memory.items() if not is_dense(value.type)})
+    tree, joined = flattened(tree, {key for key, value in read.memory.items() if not is_dense(value.type)})
     with function.context, function.location, ir.InsertionPoint(end):
-        given = {new: collapse(read.memory[old], groups) for new, (old, groups) in joined.items() if new.is_given}
-        writer(read._replace(memory={**read.memory, **given}), tree).write()
+        values = {new: collapse(read.memory[old], groups) for new, (old, groups) in joined.items() if new.is_given}
+        writer(read._replace(memory={**read.memory, **values}), tree).write()
     kept = {value for buffer, value in read.memory.items() if buffer.is_given}
     for op in reversed(operations_of(block)):
         if op.name == "memref.dealloc" and op.operands[0] in kept:
@@ -187,15 +187,15 @@ class Writer:
     def _within(self, name: str, nodes: Sequence[Node], state: WriterState) -> None:
         """Emit the body of a loop, with the memory that lives for one of its steps."""
         own = [(buffer, place) for buffer, (where, place) in self._places.items() if where == name]
-        held: list[Value] = []
+        values: list[Value] = []
         memory = dict(state.memory) if own else {}
         for buffer, place in own:
             value, is_heap = self._allocate(buffer, place, state)
             memory[buffer] = (value, place)
-            held += [value] if is_heap else []
+            values += [value] if is_heap else []
         self._nodes(nodes, replace(state, memory=memory) if own else state)
         self._wait(self._queues.behind, name, state)
-        for value in held:
+        for value in values:
             ir.Operation.create("memref.dealloc", operands=[value])
 
     def _allocate(self, buffer: Buffer, place: BufferPlace, state: WriterState) -> tuple[Value, bool]:

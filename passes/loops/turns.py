@@ -52,7 +52,7 @@ class Turns:
         #: Number of versions along each dimension that has them.
         self._of: dict[tuple[Buffer, int], int] = {}
         for block in tree.blocks():
-            for access in (each for each in block.placed_accesses if each.buffer in written):
+            for access in (placed_access for placed_access in block.placed_accesses if placed_access.buffer in written):
                 place = place_in(places, access.buffer)
                 for dim, (index, size) in enumerate(zip(place.inside(access.indices), place.sizes, strict=True)):
                     found = turn_of(index)

@@ -55,7 +55,7 @@ class AxisRange(NamedTuple):
     def moved(self, way: Linear) -> AxisRange:
         if way == NONE:
             return self
-        return AxisRange(self.first.plus(way), self.length, tuple(each.plus(way) for each in self.bounds))
+        return AxisRange(self.first.plus(way), self.length, tuple(bound.plus(way) for bound in self.bounds))
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class Accesses:
         """Return upper bounds of the distance between the first and the last lane under a mask."""
         made = None if mask is None else made_by(mask, "vector.create_mask")
         counts = [] if made is None else self._linears.bounds_of(made.operands[0])
-        return [each.plus(ONE, -1) for each in counts]
+        return [count.plus(ONE, -1) for count in counts]
 
     def _structured(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         """Record the accesses of a linalg operation.
@@ -295,8 +295,8 @@ class Accesses:
         self._record(BoxAccess(view, is_write, tuple(axes), levels, trail, value, mask, memref, tuple(indices)))
 
     def _record(self, access: BoxAccess) -> None:
-        found = self.writes if access.is_write else self.reads
-        found.setdefault(access.view.parameter, []).append(access)
+        writes = self.writes if access.is_write else self.reads
+        writes.setdefault(access.view.parameter, []).append(access)
 
     def _loop(self, op: Operation, place: tuple[int, ...], block: Block) -> Level:
         known = self._linears
@@ -313,8 +313,8 @@ class Accesses:
         sizes = list(op.operands)[1:]
         reshape = (op.name, str(op.attributes["reassociation"]), tuple(op.results[0].type.shape), tuple(sizes))
         rank = op.results[0].type.rank
-        frame = (view.frame, view.axes, tuple(_hashable(each) for each in view.moved), *reshape)
-        depends = view.depends.union(sizes, *(each.terms for each in view.moved))
+        frame = (view.frame, view.axes, tuple(_hashable(form) for form in view.moved), *reshape)
+        depends = view.depends.union(sizes, *(form.terms for form in view.moved))
         return FrameView(view.parameter, frame, tuple(range(rank)), (NONE,) * rank, depends)
 
     def part(self, op: Operation, view: FrameView) -> FrameView:

@@ -171,8 +171,8 @@ class Addresses:
             strides += [stride * math.prod(sizes[inner] for inner in group if inner > axis) for axis in group]
         return _Layout(tuple(sizes), tuple(strides), source.offset)
 
-    def _mixed(self, static: Sequence[int], given: Iterator[Value]) -> list[Size]:
-        return [self._size(next(given)) if number == DYNAMIC else number for number in static]
+    def _mixed(self, static: Sequence[int], values: Iterator[Value]) -> list[Size]:
+        return [self._size(next(values)) if number == DYNAMIC else number for number in static]
 
 
 def _only(term: Hashable, access: BoxAccess) -> Linear | None:

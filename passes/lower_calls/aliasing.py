@@ -102,8 +102,8 @@ class Sharing:
     def _is_needless(self, op: Operation) -> bool:
         """Check whether a call only moves elements, and make it redundant, completely or in part, by aliasing."""
         if self._stated is not None:
-            held = [read for each in op.operands if (read := self._plan.memory_of.get(each)) is not None]
-            if not any(self._stated.get(each) in (VIEW, PART) for each in (*held, *self._made_by(op))):
+            reads = [read for operand in op.operands if (read := self._plan.memory_of.get(operand)) is not None]
+            if not any(self._stated.get(buffer) in (VIEW, PART) for buffer in (*reads, *self._made_by(op))):
                 return False  # avoids the analysis of its kernel
         moves = self._moves(op)
         return bool(moves) and (self._show(op, moves) or self._join(op, moves))
@@ -131,29 +131,29 @@ class Sharing:
         position: int,
         op: Operation,
         result: Value,
-        made: PlannedBuffer | None,
+        buffer: PlannedBuffer | None,
         index: int,
         operands: Sequence[Value],
     ) -> str:
         read = self._plan.memory_of.get(operands[index])
-        if made is None or read is None:
+        if buffer is None or read is None:
             return "is no memory of this function"
         root = read.root
         if root.last > position:
             return _LATER
-        if made.within is not None or any(other.root is root for other in self._made_by(op)):
+        if buffer.within is not None or any(other.root is root for other in self._made_by(op)):
             return "has another result in its place"
-        if equal(read.size, made.size) is not True:
+        if equal(read.size, buffer.size) is not True:
             return "has another size"
-        if any(factor % storage_bytes(made.info.dtype) for factor in terms_of(read.start).values()):
+        if any(factor % storage_bytes(buffer.info.dtype) for factor in terms_of(read.start).values()):
             return "begins where no element of the result may begin"
-        if not is_sized_at_entry(root, self._knows) and read.info.dtype != made.info.dtype:
+        if not is_sized_at_entry(root, self._knows) and read.info.dtype != buffer.info.dtype:
             return "has another type"
-        if made.output is not None and not self._can_be_output(root, made):
+        if buffer.output is not None and not self._can_be_output(root, buffer):
             return "cannot be a result of the function"
         if (kernel := self._kernel(op)) is None:
             return "goes to something that is no PrimFunc on memrefs"
-        written, is_alike = len(operands) + result.result_number, _are_alike(operands[index], made)
+        written, is_alike = len(operands) + result.result_number, _are_alike(operands[index], buffer)
         for other, held in enumerate(map(self._plan.memory_of.get, operands)):
             if held is None or held.root is not root:
                 continue
@@ -164,9 +164,9 @@ class Sharing:
     def _made_by(self, op: Operation) -> list[PlannedBuffer]:
         return [self._plan.buffers[result] for result in op.results if result in self._plan.buffers]
 
-    def _can_be_output(self, root: PlannedBuffer, made: PlannedBuffer) -> bool:
+    def _can_be_output(self, root: PlannedBuffer, buffer: PlannedBuffer) -> bool:
         """Check whether memory can be a function's result, which has one type and starts at the memory's start."""
-        if root.is_divided or root.info.dtype != made.info.dtype or equal(root.size, made.size) is not True:
+        if root.is_divided or root.info.dtype != buffer.info.dtype or equal(root.size, buffer.size) is not True:
             return False
         return len(root.path) == 1 and all(map(self._knows, dims_of(root.info)))
 
@@ -183,16 +183,18 @@ class Sharing:
             if is_fixed and self._may_overlap(made, root) and self._is_read_first(op, places, result):
                 made.covers.add(root)
 
-    def _may_overlap(self, made: PlannedBuffer, root: PlannedBuffer) -> bool:
+    def _may_overlap(self, planned_buffer: PlannedBuffer, root: PlannedBuffer) -> bool:
         """Check whether the stated places allow the overlap, in the arena or in a slot."""
         if self._stated is None:
             return True
-        (word, _, place), (other, _, behind) = (self._stated.get(each, "").partition(" ") for each in (made, root))
+        (word, _, place), (other, _, behind) = (
+            self._stated.get(buffer, "").partition(" ") for buffer in (planned_buffer, root)
+        )
         if word != other or word not in ("arena", "slot"):
             return False
         if word == "slot" or not place.isdecimal() or not behind.isdecimal():
             return True  # the exact overlap is determined, or refused, when the plan is followed
-        return int(place) < int(behind) + padded_size(root) and int(behind) < int(place) + padded_size(made)
+        return int(place) < int(behind) + padded_size(root) and int(behind) < int(place) + padded_size(planned_buffer)
 
     def _is_read_first(self, op: Operation, operands: Sequence[int], result: Value) -> bool:
         kernel, written = self._kernel(op), _parameter(op, result)
@@ -257,7 +259,7 @@ class Sharing:
         if not all(self._is_inside(size, start, outer) for start, size in places):
             return False
         # Known offsets come first, in order. Symbolic offsets follow in the given order.
-        places.sort(key=lambda each: each[0] if isinstance(each[0], int) else MOST_BYTES)
+        places.sort(key=lambda place: place[0] if isinstance(place[0], int) else MOST_BYTES)
         pairs = pairwise(places)
         return all(size is not None and at_most(start + size, following) for (start, size), (following, _) in pairs)
 
@@ -314,12 +316,12 @@ def _parameter(op: Operation, result: Value) -> int:
     return len(op.operands) + int(result.result_number)
 
 
-def _are_alike(operand: Value, made: PlannedBuffer) -> bool:
+def _are_alike(operand: Value, buffer: PlannedBuffer) -> bool:
     """Check whether equal element positions of both tensors are equal byte positions."""
     info = decode(operand.type)
-    if not isinstance(info, TensorInfo) or storage_bytes(info.dtype) != storage_bytes(made.info.dtype):
+    if not isinstance(info, TensorInfo) or storage_bytes(info.dtype) != storage_bytes(buffer.info.dtype):
         return False
-    return (measure_bytes(info)[1] and made.is_fixed) or is_same_shape(info, made.info)
+    return (measure_bytes(info)[1] and buffer.is_fixed) or is_same_shape(info, buffer.info)
 
 
 def _put(inner: PlannedBuffer, outer: PlannedBuffer, start: Size) -> None:

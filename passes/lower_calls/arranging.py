@@ -35,8 +35,13 @@ def _place_in_turn(buffers: Sequence[PlannedBuffer], sizes: dict[PlannedBuffer, 
     timeline = Timeline()
     places: dict[PlannedBuffer, int] = {}
     for buffer in buffers:
-        around = [each for each in timeline.alive_with(buffer) if not may_meet(each, buffer)]
-        places[buffer] = _lowest_gap([(places[each], places[each] + sizes[each]) for each in around], sizes[buffer])
+        around = [
+            planned_buffer for planned_buffer in timeline.alive_with(buffer) if not may_meet(planned_buffer, buffer)
+        ]
+        places[buffer] = _lowest_gap(
+            [(places[planned_buffer], places[planned_buffer] + sizes[planned_buffer]) for planned_buffer in around],
+            sizes[buffer],
+        )
         timeline.add(buffer)
     return places
 
@@ -44,7 +49,7 @@ def _place_in_turn(buffers: Sequence[PlannedBuffer], sizes: dict[PlannedBuffer, 
 def most_alive(sizes: Mapping[PlannedBuffer, int]) -> int:
     """Return the peak of live bytes."""
     changes: dict[int, int] = {}
-    covered = {each for buffer in sizes for each in buffer.covers}
+    covered = {cover for buffer in sizes for cover in buffer.covers}
     for buffer, size in sizes.items():
         end = buffer.last if buffer in covered else buffer.last + 1
         changes[buffer.first] = changes.get(buffer.first, 0) + size
@@ -86,11 +91,13 @@ class Timeline:
     def alive_with(self, buffer: PlannedBuffer) -> list[PlannedBuffer]:
         """Return the buffers that are live at a buffer's creation, and those created during its lifetime."""
         spans = ((level, buffer.first >> level) for level in range(self._levels))
-        found = [each for span in spans if span in self._spans for each in self._spans[span]]
+        planned_buffers = [
+            planned_buffer for span in spans if span in self._spans for planned_buffer in self._spans[span]
+        ]
         for position in range(buffer.first + 1, buffer.last + 1):
             if position in self._begun:
-                found += self._begun[position]
-        return found
+                planned_buffers += self._begun[position]
+        return planned_buffers
 
 
 def _lowest_gap(around: list[tuple[int, int]], size: int) -> int:

@@ -30,7 +30,7 @@ class Counter:
     """Iteration counter of a loop: the number of iterations and the current index."""
 
     def __init__(self, bounds: Sequence[Value]):
-        numbers = [each if (known := constant_of(each)) is None else known for each in bounds]
+        numbers = [bound if (known := constant_of(bound)) is None else known for bound in bounds]
         self._lower, self._upper, self._step = map(as_index, numbers)
 
     @property
@@ -242,14 +242,14 @@ def carry_counted_loop(into: FunctionLowering, loop: Operation, types: Sequence[
     """Return the strategies for the values of a counted loop."""
     counter = Counter([into.get(bound) for bound in list(loop.operands)[:3]])
     _, *arguments = body_of(loop).arguments
-    found: list[Carried] = []
+    counted_loop: list[Carried] = []
     for argument, type_ in zip(arguments, types, strict=True):
         gathering = into.plan.gathered.get(argument)
         if gathering is not None and _are_known(into, gathering.rows):
-            found.append(Gathered(into, argument, type_, gathering, counter))
+            counted_loop.append(Gathered(into, argument, type_, gathering, counter))
         else:
-            found.append(_choose_carried(into, argument, type_))
-    return found
+            counted_loop.append(_choose_carried(into, argument, type_))
+    return counted_loop
 
 
 def carry_conditional_loop(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:

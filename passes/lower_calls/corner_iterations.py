@@ -55,8 +55,8 @@ class Corners:
 
         body = op.regions[0].blocks[0]
         bounds = _LOOPS[op.name](op)
-        for counter, given in zip(body.arguments, bounds, strict=False):
-            first, end, step = (numpy.asarray(each) if isinstance(each, int) else self.of(each) for each in given)
+        for counter, bound in zip(body.arguments, bounds, strict=False):
+            first, end, step = (numpy.asarray(each) if isinstance(each, int) else self.of(each) for each in bound)
             if first is None or end is None or step is None or (step <= 0).any():
                 return
             last = first + numpy.maximum(end - 1 - first, 0) // step * step
@@ -94,8 +94,8 @@ class Corners:
             return self._choose(op, value)
         if (compute := _ARITHMETIC.get(op.name)) is None:
             return None
-        operands = [self.of(each) for each in op.operands]
-        if any(each is None for each in operands):
+        operands = [self.of(operand) for operand in op.operands]
+        if any(operand is None for operand in operands):
             return None
         if op.name == "arith.cmpi":
             operands.insert(0, numpy.asarray(op.attributes["predicate"].value))
@@ -116,7 +116,7 @@ class Corners:
 
         place = list(op.results).index(value)
         branches = [last_of(block).operands[place] for block in blocks_of(op)]
-        condition, then, otherwise = (self.of(each) for each in (op.operands[0], *branches))
+        condition, then, otherwise = (self.of(branch) for branch in (op.operands[0], *branches))
         if condition is None or then is None or otherwise is None:
             return None
         return _select(condition, then, otherwise)
@@ -136,7 +136,7 @@ def _bounds_of_for(op: Operation) -> list[_Bounds]:
 def _bounds_of_parallel(op: Operation) -> list[_Bounds]:
     count = len(op.regions[0].blocks[0].arguments)
     operands = list(op.operands)
-    return [(operands[each], operands[count + each], operands[2 * count + each]) for each in range(count)]
+    return [(operands[index], operands[count + index], operands[2 * count + index]) for index in range(count)]
 
 
 def _bounds_of_forall(op: Operation) -> list[_Bounds]:

@@ -78,7 +78,7 @@ class Sizes:
 
     def place(self, size: int | SymExpr) -> Size:
         """Compute a size that is bounded by a size known to fit. Intermediate sums and products may wrap around."""
-        is_sum = all(atom.kind == "variable" for each in terms_of(size) for atom in each)
+        is_sum = all(atom.kind == "variable" for term in terms_of(size) for atom in term)
         return self._sum(size) if is_sum and str(size) not in self._values else self.compute(size)
 
     def _require_fit(self, size: SymExpr) -> None:

@@ -78,17 +78,17 @@ class Linears:
         if not low.terms and not high.terms:
             return (Linear(low.number + max(high.number - 1 - low.number, 0) // step * step, {}),)
         is_whole = (low == NONE and is_multiple(loop.operands[1], step)) or _is_multiple(high.plus(low, -1), step)
-        return tuple(each.plus(ONE, -step if is_whole else -1) for each in self.bounds_of(loop.operands[1]))
+        return tuple(bound.plus(ONE, -step if is_whole else -1) for bound in self.bounds_of(loop.operands[1]))
 
     def bounds_of(self, value: Value) -> list[Linear]:
         """Return the linear form of a value, followed by upper bounds."""
-        found = [self.of(value)]
-        for each in found:
+        bounds = [self.of(value)]
+        for each in bounds:
             for term, factor in each.terms.items():
                 for bound in self._not_below(term) if factor > 0 else ():
-                    if len(found) < _MOST_BOUNDS:
-                        found.append(each.plus(Linear(0, {term: -factor})).plus(bound, factor))
-        return found
+                    if len(bounds) < _MOST_BOUNDS:
+                        bounds.append(each.plus(Linear(0, {term: -factor})).plus(bound, factor))
+        return bounds
 
     def _not_below(self, term: Term) -> list[Linear]:
         if not isinstance(term, Value):
@@ -105,7 +105,7 @@ def is_positive(form: Linear) -> bool:
         return False
     terms = dict(form.terms)
     for term, factor in form.terms.items():
-        outweighing = (each for each, times in terms.items() if times >= -factor and _is_at_most(term, each))
+        outweighing = (key for key, times in terms.items() if times >= -factor and _is_at_most(term, key))
         if factor < 0 and (other := next(outweighing, None)) is not None:
             terms[other] += terms.pop(term)
     return all(factor == 0 or (factor > 0 and _is_natural(term)) for term, factor in terms.items())
@@ -124,7 +124,7 @@ def _is_at_most(term: Term, other: Term) -> bool:
 def _is_multiple(form: Linear, step: int) -> bool:
     """Check whether a sum of rounded-down values is a multiple of a step."""
     whole = (_rounded_down(term) if is_multiple(term, step) else None for term in form.terms)
-    return form.number % step == 0 and all(each is not None and _is_natural(each.value) for each in whole)
+    return form.number % step == 0 and all(value is not None and _is_natural(value.value) for value in whole)
 
 
 def _is_natural(value: Term) -> bool:
@@ -137,7 +137,7 @@ def _is_natural(value: Term) -> bool:
     if least is not None:
         around = list(map(_loop_of_rest, least.operands))
         steps = [loop.operands[2] for loop in around if loop is not None]
-        return all(each in steps or _is_natural(each) for each in least.operands)
+        return all(operand in steps or _is_natural(operand) for operand in least.operands)
     if whole is not None:
         return _is_natural(whole.value)
     if rest is not None:

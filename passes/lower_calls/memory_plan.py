@@ -87,9 +87,9 @@ def place_all(plan: MemoryPlan, knows: Callable[[Dim], bool]) -> None:
     _put_on_stack(plan)
     apart = {update.buffer for update in plan.updates.values()}
     inside = [
-        each
-        for each in plan.roots.values()
-        if each.output is None and not each.is_on_stack and each not in apart and is_sized_at_entry(each, knows)
+        root
+        for root in plan.roots.values()
+        if root.output is None and not root.is_on_stack and root not in apart and is_sized_at_entry(root, knows)
     ]
     _place_fixed(plan, [buffer for buffer in inside if buffer.room is not None])
     _place_symbolic(plan, [buffer for buffer in inside if buffer.room is None])

@@ -77,12 +77,13 @@ class Kernel:
         """Check whether the kernel is a single pointwise operation that reads each element where it writes it."""
         ops = [op for op in operations_of(body_of(self._function)) if op.name.startswith("linalg.")]
         users = [
-            [user for user in users_of(self._parameters[each]) if user.name != "memref.dim"] for each in (read, written)
+            [user for user in users_of(self._parameters[number]) if user.name != "memref.dim"]
+            for number in (read, written)
         ]
         if len(ops) != 1 or users != [ops, ops] or ops[0].name != "linalg.generic":
             return False
         generic = GenericOp(ops[0])
-        places = [generic.operands.index(self._parameters[each]) for each in (read, written)]
+        places = [generic.operands.index(self._parameters[number]) for number in (read, written)]
         first, second = (generic.maps[place] for place in places)
         return first == second and len(generic.parallels) == len(generic.kinds) and first.is_permutation
 
@@ -161,7 +162,7 @@ class Kernel:
         for position, accesses in steps.items():
             writes = [each for each in accesses if each.is_write]
             is_between = all(each.view.parameter == (written if each.is_write else read) for each in accesses)
-            if writes and is_between and all(self._is_copy_of(read, each) for each in writes):
+            if writes and is_between and all(self._is_copy_of(read, write) for write in writes):
                 found.append((known.steps[position], len(writes)))
         return found
 
@@ -328,7 +329,9 @@ def _term_bound(rounds: _Rounds, access: BoxAccess, term: Term, is_last: bool) -
     for level in access.levels:
         if level.counter is not None and level.counter == term:
             bounds = level.lasts if is_last else level.firsts
-            shared = (each for each in bounds if all(_is_shared(inner, access, rounds.shared) for inner in each.terms))
+            shared = (
+                bound for bound in bounds if all(_is_shared(inner, access, rounds.shared) for inner in bound.terms)
+            )
             return next(shared, None)
     return None
 

@@ -32,8 +32,8 @@ def _call_packed(into: FunctionLowering, op: Operation) -> None:
     if len(op.results) > 1:
         reason = "gives several results: let the function write them (relax.call_dps_packed)"
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
-    made = _create_packed(into, op, [(into.lowered(value), value) for value in op.operands], op.results.types)
-    for result, value in zip(op.results, made.results, strict=True):
+    operation = _create_packed(into, op, [(into.lowered(value), value) for value in op.operands], op.results.types)
+    for result, value in zip(op.results, operation.results, strict=True):
         _take(into, result, value)
 
 
@@ -88,8 +88,8 @@ def return_shapes(into: FunctionLowering, op: Operation) -> None:
     for value in op.operands:
         if isinstance(sizes := into.lowered(value), list):
             numbers = [(as_i64(size), value) for size in sizes]
-            made = _create_packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], SHAPE)
-            into.set(value, into.own(made.result))
+            operation = _create_packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], SHAPE)
+            into.set(value, into.own(operation.result))
 
 
 def _create_packed(

@@ -101,9 +101,9 @@ def _lower_for(into: FunctionLowering, op: Operation) -> None:
 
 
 def _set_results(
-    into: FunctionLowering, op: Operation, made: Operation, carried: Sequence[Carried], counts: Sequence[int]
+    into: FunctionLowering, op: Operation, operation: Operation, carried: Sequence[Carried], counts: Sequence[int]
 ) -> None:
-    for result, each, values in zip(op.results, carried, _split(made.results, counts), strict=True):
+    for result, each, values in zip(op.results, carried, _split(operation.results, counts), strict=True):
         _set(into, result, each.result(values))
 
 
@@ -232,8 +232,8 @@ def _hand_over(into: FunctionLowering, values: Sequence[Value], types: Sequence[
     return given
 
 
-def _own_results(into: FunctionLowering, op: Operation, made: Operation) -> None:
-    for result, value in zip(op.results, made.results, strict=True):
+def _own_results(into: FunctionLowering, op: Operation, operation: Operation) -> None:
+    for result, value in zip(op.results, operation.results, strict=True):
         _own(into, result, value)
 
 

@@ -29,8 +29,8 @@ def skip_copies_to_itself(function: Operation, kernel: Kernel, read: int, writte
 def _is_quiet(op: Operation, writes: int) -> bool:
     """Check whether an operation has exactly this number of writes and no other side effects."""
     inside = [op, *operations_in(op)]
-    is_known = all(each.name.partition(".")[0] in _QUIET or each.name in _ACCESSES for each in inside)
-    return is_known and not len(op.results) and sum(each.name in _WRITES for each in inside) == writes
+    is_known = all(operation.name.partition(".")[0] in _QUIET or operation.name in _ACCESSES for operation in inside)
+    return is_known and not len(op.results) and sum(operation.name in _WRITES for operation in inside) == writes
 
 
 def _run_if_apart(op: Operation, read: Value, written: Value) -> None:

@@ -94,7 +94,7 @@ def _stack(units: Sequence[SymExpr], groups: Sequence[SizeGroup]) -> Stack | Non
 
 
 def _is_worth_it(sums: Sequence[Counts], apart: Counts, weights: Iterable[Counts]) -> bool:
-    return any(max(_weigh(each, weight) for each in sums) < _WORTH * _weigh(apart, weight) for weight in weights)
+    return any(max(_weigh(counts, weight) for counts in sums) < _WORTH * _weigh(apart, weight) for weight in weights)
 
 
 def _exclusions(groups: Sequence[SizeGroup], apart: Counts) -> Iterator[set[PlannedBuffer]]:
@@ -104,23 +104,23 @@ def _exclusions(groups: Sequence[SizeGroup], apart: Counts) -> Iterator[set[Plan
     long-lived.
     """
     buffers = [buffer for group in groups for buffer in group.rooms]
-    half = (max(each.last for each in buffers) - min(each.first for each in buffers)) // 2
-    found: set[PlannedBuffer] = set()
+    half = (max(buffer.last for buffer in buffers) - min(buffer.first for buffer in buffers)) // 2
+    planned_buffers: set[PlannedBuffer] = set()
     for group, end in zip(groups[1:], apart[1:], strict=True):
-        passing = {each for each in group.rooms if each.last - each.first <= half}
+        passing = {room for room in group.rooms if room.last - room.first <= half}
         is_most = 2 * group.without(passing).arrange()[1] > end
-        found.update(group.rooms if is_most else group.rooms.keys() - passing)
-    if found:
-        yield found
+        planned_buffers.update(group.rooms if is_most else group.rooms.keys() - passing)
+    if planned_buffers:
+        yield planned_buffers
     yield set()
 
 
 def _count_units(groups: Sequence[Mapping[PlannedBuffer, int]]) -> dict[PlannedBuffer, Counts]:
-    found: dict[PlannedBuffer, Counts] = {}
+    units: dict[PlannedBuffer, Counts] = {}
     for index, group in enumerate(groups):
         before, behind = (0,) * index, (0,) * (len(groups) - index - 1)
-        found |= {buffer: (*before, count, *behind) for buffer, count in group.items()}
-    return found
+        units |= {buffer: (*before, count, *behind) for buffer, count in group.items()}
+    return units
 
 
 def _sort_by_unit(rooms: Mapping[PlannedBuffer, Counts], weights: Counts) -> list[PlannedBuffer]:
@@ -134,11 +134,13 @@ def _sort_by_unit(rooms: Mapping[PlannedBuffer, Counts], weights: Counts) -> lis
     timeline = Timeline()
     neighbours = dict.fromkeys(rooms, 0)
     for buffer in rooms:
-        for each in timeline.alive_with(buffer):
-            for one, other in ((each, buffer), (buffer, each)) if kinds[each] != kinds[buffer] else ():
+        for planned_buffer in timeline.alive_with(buffer):
+            for one, other in (
+                ((planned_buffer, buffer), (buffer, planned_buffer)) if kinds[planned_buffer] != kinds[buffer] else ()
+            ):
                 neighbours[one] = max(neighbours[one], _weigh(rooms[other], weights))
         timeline.add(buffer)
-    return sorted(rooms, key=lambda each: (kinds[each], -neighbours[each], -sum(rooms[each]), each.first))
+    return sorted(rooms, key=lambda room: (kinds[room], -neighbours[room], -sum(rooms[room]), room.first))
 
 
 def _place_in_turn(
@@ -150,7 +152,11 @@ def _place_in_turn(
     order = cache(lambda place: (_weigh(place, weights), place))
     for buffer in buffers:
         room = rooms[buffer]
-        taken = {spans[each] for each in timeline.alive_with(buffer) if not may_meet(each, buffer)}
+        taken = {
+            spans[planned_buffer]
+            for planned_buffer in timeline.alive_with(buffer)
+            if not may_meet(planned_buffer, buffer)
+        }
         starts = {(0,) * len(room), *(end for _, end in taken)}
         # An offset behind all others is always free.
         starts.add(tuple(map(max, zip(*starts, strict=True))))
@@ -165,8 +171,8 @@ def _place_in_turn(
 
 def _largest(ends: Iterable[Counts]) -> list[Counts]:
     """Return the ends that no other end dominates."""
-    each = sorted(set(ends))
-    return [one for one in each if not any(one != other and all(map(le, one, other)) for other in each)]
+    counts = sorted(set(ends))
+    return [one for one in counts if not any(one != other and all(map(le, one, other)) for other in counts)]
 
 
 def _evaluate(unit: SymExpr, sample: int) -> int:

@@ -129,7 +129,7 @@ def plan_of(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels)
         if problem:
             raise _refusal(value, problem)
     _check_apart(plan)
-    plan.fixed_bytes = max((end_of(each) for each in plan.roots.values() if each.offset is not None), default=0)
+    plan.fixed_bytes = max((end_of(root) for root in plan.roots.values() if root.offset is not None), default=0)
     _take_slots(plan)
     return plan
 
@@ -207,8 +207,8 @@ def _check_apart(plan: MemoryPlan) -> None:
     alive: list[tuple[Value, PlannedBuffer]] = []
     for value, buffer in sorted(plan.roots.items(), key=lambda item: item[1].first):
         alive = [(other, each) for other, each in alive if each.last >= buffer.first]
-        for other, each in alive:
-            if _meet(each, buffer) and not may_meet(each, buffer):
+        for other, planned_buffer in alive:
+            if _meet(planned_buffer, buffer) and not may_meet(planned_buffer, buffer):
                 raise _refusal(value, f"it overlaps the result of '{other.owner.name}', which is read later still")
         alive.append((value, buffer))
 
@@ -234,7 +234,7 @@ def _take_slots(plan: MemoryPlan) -> None:
     for value, buffer in plan.roots.items():
         if buffer.slot is not None:
             ends.setdefault(buffer.slot, {})[_end_in_slot(buffer)] = value
-    sizes = {number: _largest(each) for number, each in ends.items()}
+    sizes = {number: _largest(end) for number, end in ends.items()}
     numbers = {number: index for index, number in enumerate(sorted(sizes))}
     for buffer in plan.buffers.values():
         buffer.slot = None if buffer.slot is None else numbers[buffer.slot]

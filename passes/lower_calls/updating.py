@@ -19,12 +19,12 @@ def updates_of(
     plan: MemoryPlan, body: Block, first: int, kernel_of: Callable[[Operation], Kernel | None]
 ) -> dict[Value, KernelUpdate]:
     """Return the loop-carried tensors, arguments from `first` on, that a kernel may update in place."""
-    found: dict[Value, KernelUpdate] = {}
+    updates: dict[Value, KernelUpdate] = {}
     for argument, yielded in zip(list(body.arguments)[first:], last_of(body).operands, strict=True):
         update = _update(plan, argument, yielded, kernel_of)
-        if update is not None and all(update.buffer is not other.buffer for other in found.values()):
-            found[argument] = update
-    return found
+        if update is not None and all(update.buffer is not other.buffer for other in updates.values()):
+            updates[argument] = update
+    return updates
 
 
 def _update(
@@ -73,5 +73,5 @@ def _read_by(call: Operation, argument: Value) -> list[int]:
 
 
 def _is_before(user: Operation, call: Operation) -> bool:
-    around = next((each for each in (user, *ancestors(user)) if each.block == call.block), None)
+    around = next((ancestor for ancestor in (user, *ancestors(user)) if ancestor.block == call.block), None)
     return around is not None and around != call and bool(around.is_before_in_block(call))

@@ -66,12 +66,12 @@ def _sizes_of(into: FunctionLowering, op: Operation, info: TensorInfo, memref: V
     known = [dim is not None and into.sizes.knows(dim) for dim in info.shape or ()]
     if known.count(False) > 1:
         raise located_error(f"'{op.name}' op gives {describe(info)}: only one size can be left open", op.location)
-    found = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
+    sizes = [into.sizes.compute(dim) for dim in info.shape or () if dim is not None and into.sizes.knows(dim)]
     if False in known:
-        rest = maximum(as_index(count_of(found)), 1)
+        rest = maximum(as_index(count_of(sizes)), 1)
         count = as_index(count_of(memrefs.dims(memref)))
-        found.insert(known.index(False), floor_divide(count, rest))
-    return found
+        sizes.insert(known.index(False), floor_divide(count, rest))
+    return sizes
 
 
 def _squeezed_dims(op: Operation, rank: int) -> set[int]:
@@ -145,9 +145,9 @@ def _require_rank(op: Operation, have: int, want: int) -> None:
         raise located_error(f"'{op.name}' op: the rank is {have}, not {want}", op.location)
 
 
-def match_sizes(into: FunctionLowering, wanted: Sequence[Dim], extents: Sequence[Size], known: Sequence[Dim]) -> None:
+def match_sizes(into: FunctionLowering, dims: Sequence[Dim], extents: Sequence[Size], known: Sequence[Dim]) -> None:
     """Define new symbols by the actual sizes, and check all other sizes."""
-    for axis, (dim, extent) in enumerate(zip(wanted, extents, strict=True)):
+    for axis, (dim, extent) in enumerate(zip(dims, extents, strict=True)):
         if dim is None or dim == known[axis]:
             continue
         if isinstance(dim, SymExpr) and not into.sizes.knows(dim):

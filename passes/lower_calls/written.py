@@ -27,13 +27,13 @@ def mark_written_inputs(functions: Sequence[Operation]) -> None:
 def _written_arguments(function: Operation, known: dict[str, set[int]]) -> set[int]:
     body = body_of(function)
     inputs = {argument: position for position, argument in enumerate(body.arguments)}
-    found = set()
+    written_arguments = set()
     for op in operations_in(function):
-        found |= {inputs[value] for value in _targets(op, known) if value in inputs}
+        written_arguments |= {inputs[value] for value in _targets(op, known) if value in inputs}
         for result, operand in zip(op.results, aliases(op), strict=True):
             if operand in inputs:
                 inputs[result] = inputs[operand]
-    return found
+    return written_arguments
 
 
 def _targets(op: Operation, known: dict[str, set[int]]) -> list[Value]:

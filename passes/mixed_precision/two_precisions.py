@@ -64,9 +64,9 @@ class _Kinds(dict[Value, _Kind]):
         return found
 
     def of(self, type_: Type) -> _Kind:
-        if (found := self._of_types.get(type_)) is None:
-            found = self._of_types[type_] = _Kind(type_, self._low)
-        return found
+        if (kind := self._of_types.get(type_)) is None:
+            kind = self._of_types[type_] = _Kind(type_, self._low)
+        return kind
 
 
 class TwoPrecisions:
@@ -103,14 +103,14 @@ class TwoPrecisions:
                 others.append(operation)
         is_in_order = True
         for operation in others:
-            given = list(operation.operands)
-            kinds = [self._kinds[value] for value in given]
+            operands = list(operation.operands)
+            kinds = [self._kinds[value] for value in operands]
             if (row := row_of(operation)) is None:
                 is_in_order = is_in_order and all(len(region.blocks) < 2 for region in operation.regions)
-            elif self._is_done(operation, row, given, kinds):
+            elif self._is_done(operation, row, operands, kinds):
                 continue
-            self._give_high(operation, given)
-            if row is not None and row.pure and given and all(map(self._is_known, given)):
+            self._give_high(operation, operands)
+            if row is not None and row.pure and operands and all(map(self._is_known, operands)):
                 self._made_of_constants.update(operation.results)
         if not is_in_order:
             self._give_high_to_earlier(others)
@@ -120,10 +120,10 @@ class TwoPrecisions:
             if not is_used(operation):
                 operation.erase()
 
-    def _is_done(self, operation: Operation, row: OpDef, given: Sequence[Value], kinds: Sequence[_Kind]) -> bool:
-        if row.full_name == _CAST and self._pass_cast(operation, given[0], kinds[0]):
+    def _is_done(self, operation: Operation, row: OpDef, values: Sequence[Value], kinds: Sequence[_Kind]) -> bool:
+        if row.full_name == _CAST and self._pass_cast(operation, values[0], kinds[0]):
             return True
-        if self._make_low(operation, row, given, kinds):
+        if self._make_low(operation, row, values, kinds):
             self._changed.clear()
             return True
         self._take_back()
@@ -186,8 +186,8 @@ class TwoPrecisions:
 
     # ---- operations ----
 
-    def _give_high(self, operation: Operation, given: Sequence[Value]) -> None:
-        for index, value in enumerate(given):
+    def _give_high(self, operation: Operation, values: Sequence[Value]) -> None:
+        for index, value in enumerate(values):
             if self._kinds[value].is_gone:
                 operation.operands[index] = self._high(value)
 
@@ -216,27 +216,27 @@ class TwoPrecisions:
             return True
         return kind.is_gone and wanted != _HIGH
 
-    def _make_low(self, operation: Operation, row: OpDef, given: Sequence[Value], kinds: Sequence[_Kind]) -> bool:
+    def _make_low(self, operation: Operation, row: OpDef, values: Sequence[Value], kinds: Sequence[_Kind]) -> bool:
         """Convert an operation to 16 bits if possible."""
         if (precision := self._precision(operation, row)) == "never" or row.infer is None:
             return False
         floats = [index for index, kind in enumerate(kinds) if kind.dtype == _HIGH]
-        if not floats or precision == "follow" and not self._are_there([(given[at], kinds[at]) for at in floats]):
+        if not floats or precision == "follow" and not self._are_there([(values[at], kinds[at]) for at in floats]):
             return False
         others: list[tuple[int, Value]] = []
         for index in floats:
             if kinds[index].is_gone:
                 continue
-            if (low := self._to_low(given[index], kinds[index])) is None:
+            if (low := self._to_low(values[index], kinds[index])) is None:
                 return False
-            if low is not given[index]:
+            if low is not values[index]:
                 others.append((index, low))
         for index, low in others:
             operation.operands[index] = low
         if self._give_types(operation, row):
             return True
         for index, _ in others:
-            operation.operands[index] = given[index]
+            operation.operands[index] = values[index]
         return False
 
     def _are_there(self, values: Iterable[tuple[Value, _Kind]]) -> bool:

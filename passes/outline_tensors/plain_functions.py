@@ -19,7 +19,9 @@ def is_plain(function: Operation) -> bool:
 
 def is_on_tensors(op: Operation) -> bool:
     if (dialect := op.name.partition(".")[0]) in ("arith", "math"):
-        return op.name != "arith.constant" and any(isinstance(each.type, ir.RankedTensorType) for each in op.results)
+        return op.name != "arith.constant" and any(
+            isinstance(result.type, ir.RankedTensorType) for result in op.results
+        )
     return dialect in ("linalg", "tensor") and not is_of_graphs(op)
 
 

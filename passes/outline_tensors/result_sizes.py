@@ -24,12 +24,12 @@ def result_sizes(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     if None not in own:
         return own
     if (rule := _RULES.get(op.name)) is not None:
-        found = list(rule(op, index, shape_of))
+        shape = list(rule(op, index, shape_of))
     elif op.name.startswith("linalg."):
-        found = list(shape_of(list(op.operands)[len(op.operands) - len(op.results) :][index]))
+        shape = list(shape_of(list(op.operands)[len(op.operands) - len(op.results) :][index]))
     else:
         return own
-    return [mine if mine is not None else other for mine, other in zip(own, found, strict=True)]
+    return [mine if mine is not None else other for mine, other in zip(own, shape, strict=True)]
 
 
 def slice_parts(op: Operation) -> list[list[Size]]:
@@ -60,7 +60,7 @@ def _dynamic(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
 def _padded(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     sides = [_mixed(op, name, _segment(op, place)) for place, name in ((1, "static_low"), (2, "static_high"))]
     sums = zip(shape_of(op.operands[0]), *sides, strict=True)
-    return [None if any(isinstance(each, ir.Value) or each is None for each in parts) else sum(parts) for parts in sums]
+    return [None if any(isinstance(part, ir.Value) or part is None for part in parts) else sum(parts) for parts in sums]
 
 
 def _sliced(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
@@ -82,9 +82,9 @@ def _collapsed(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
 
 def _joined(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     axis = int(op.attributes["dim"])
-    shapes = [list(shape_of(each)) for each in op.operands]
+    shapes = [list(shape_of(operand)) for operand in op.operands]
     whole = shapes[0]
-    along = [each[axis] for each in shapes]
+    along = [shape[axis] for shape in shapes]
     whole[axis] = None if None in along else sum(along)
     return whole
 
@@ -92,7 +92,7 @@ def _joined(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
 def _chosen(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     """Return the sizes that both branches share."""
     ends = [last_of(region.blocks[0]).operands[index] for region in op.regions]
-    one, other = (shape_of(each) for each in ends)
+    one, other = (shape_of(end) for end in ends)
     return [mine if mine == yours else None for mine, yours in zip(one, other, strict=True)]
 
 

@@ -35,7 +35,7 @@ def is_start(op: Operation | None) -> bool:
         return False
     if op.name == "arith.constant":
         return not is_tensor(op.results[0])
-    return _is_memory(op) or (op.name == "linalg.fill" and all(is_start(made_by(each)) for each in op.operands))
+    return _is_memory(op) or (op.name == "linalg.fill" and all(is_start(made_by(operand)) for operand in op.operands))
 
 
 def _is_memory(op: Operation) -> bool:
@@ -75,15 +75,15 @@ class TensorKernel:
                 values[memory.results[0]] = _as_type(new, memory.results[0])
         for each in self.again:
             values[each.results[0]] = _cloned(each, values).results[0]
-        made = _cloned(self.op, values).results
-        return [_as_type(_as_tensor(each), output) for each, output in zip(made, outputs, strict=True)]
+        results = _cloned(self.op, values).results
+        return [_as_type(_as_tensor(result), output) for result, output in zip(results, outputs, strict=True)]
 
 
 def _destinations(op: Operation) -> list[Operation | None]:
     count = len(op.results)
     if not op.name.startswith("linalg."):
         return [None] * count
-    return [_memory(each) for each in list(op.operands)[len(op.operands) - count :]]
+    return [_memory(operand) for operand in list(op.operands)[len(op.operands) - count :]]
 
 
 def _memory(value: Value) -> Operation | None:
@@ -95,8 +95,8 @@ def _memory(value: Value) -> Operation | None:
 
 def _cloned(op: Operation, values: dict[Value, Value]) -> Operation:
     made = op.clone().operation
-    for each in (made, *operations_in(made)):
-        use_instead(each, values)
+    for operation in (made, *operations_in(made)):
+        use_instead(operation, values)
     return made
 
 
@@ -126,23 +126,23 @@ class TensorKernels:
         self._module = module
         self._made: dict[str, Operation] = {}
 
-    def made_of(self, kernel: TensorKernel, given: Sequence[Value], results: Sequence[TensorInfo]) -> Operation:
+    def made_of(self, kernel: TensorKernel, values: Sequence[Value], results: Sequence[TensorInfo]) -> Operation:
         """Return the PrimFunc of an operation for these arguments. Add it unless an equal one exists."""
         context = self._module.context
-        inputs = [parameter_type(decode(each.type), context, on_memrefs=False) for each in given]
-        outputs = [parameter_type(each, context, on_memrefs=False) for each in results]
+        inputs = [parameter_type(decode(value.type), context, on_memrefs=False) for value in values]
+        outputs = [parameter_type(result, context, on_memrefs=False) for result in results]
         name = fresh_name(kernel.op.name.replace(".", "_"), ir.SymbolTable(self._module))
         private = {VISIBILITY: ir.StringAttr.get("private")}
         with ir.InsertionPoint.at_block_begin(body_of(self._module)):
-            made = make_prim_func(name, inputs, outputs, lambda *each: kernel.write(each), attributes=private)
-        _generalize(made)
-        limit_indices(made)
+            prim_func = make_prim_func(name, inputs, outputs, lambda *each: kernel.write(each), attributes=private)
+        _generalize(prim_func)
+        limit_indices(prim_func)
         # Its constants are small.
-        if (key := _NAME.sub("", made.get_asm(), count=1)) in self._made:
-            made.erase()
+        if (key := _NAME.sub("", prim_func.get_asm(), count=1)) in self._made:
+            prim_func.erase()
             return self._made[key]
-        self._made[key] = made
-        return made
+        self._made[key] = prim_func
+        return prim_func
 
 
 def _generalize(function: Operation) -> None:
@@ -159,5 +159,5 @@ def _generalize(function: Operation) -> None:
 def _intrinsic_of(op: Operation) -> str:
     dialect, _, name = op.name.partition(".")
     name = "pow" if name == "powf" else name
-    are_floats = all(isinstance(each.type, ir.FloatType) for each in op.operands)
+    are_floats = all(isinstance(operand.type, ir.FloatType) for operand in op.operands)
     return name if dialect == "math" and are_floats and name in tir.ops else ""

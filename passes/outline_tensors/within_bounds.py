@@ -100,11 +100,11 @@ def check_slice(name: str, slices: Sequence[Sequence[Size]], whole: Sequence[Siz
     """Emit a check that a slice with these offsets, sizes and strides is within its tensor."""
     for axis, parts in enumerate(zip(*slices, whole, strict=True)):
         offset, size, stride, extent = parts
-        if all(isinstance(each, int) for each in parts) or (
+        if all(isinstance(part, int) for part in parts) or (
             offset == 0 and stride == 1 and equal(size, extent) is True
         ):
             continue
-        first, count, step, end = (_number(each) for each in parts)
+        first, count, step, end = (_number(part) for part in parts)
         last = first + (count - 1) * step
         holds = (count == 0) | ((first >= 0) & (count > 0) & (last >= 0) & (last < end))
         _require(holds, f"the slice of {name} is not within its tensor along dimension {axis}")

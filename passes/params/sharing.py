@@ -85,7 +85,7 @@ def consumers_of(
             _consumer(function, own, limits, can_lift, apart, numbers)
             for function, own in zip(functions, places, strict=True)
         ]
-        worth = [each.graph.worth_keeping() for each in consumers]
+        worth = [consumer.graph.worth_keeping() for consumer in consumers]
         refused = {
             value.owner.operation
             for one, values in zip(consumers, worth, strict=True)

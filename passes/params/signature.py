@@ -31,9 +31,13 @@ _SIZED_BY_TYPES = ("scf", "func", "arith")
 
 def graph_function(module: Operation, name: str, what: str) -> Operation:
     """Return the graph function of this name. Raise RelaxError if there is none, or the module calls it."""
-    graphs = {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
+    graphs = {
+        symbol_name(function): function
+        for function in functions_in(module)
+        if has_body(function) and not is_prim_func(function)
+    }
     if name not in graphs:
-        known = ", ".join(f"@{each}" for each in graphs) or "none"
+        known = ", ".join(f"@{graph}" for graph in graphs) or "none"
         hint = suggest(name, graphs)
         raise OptionError(f"{what}: there is no graph function @{name} with a body; there are: {known}{hint}")
     for op in operations_in(module):
@@ -70,8 +74,8 @@ def changing_copy(function: Operation, what: str, *, retypes: bool = True) -> It
 def state_type(function: Operation) -> None:
     """Set the function's type to the types of its parameters and returned values."""
     body = body_of(function)
-    given = [value.type for value in last_of(body).operands]
-    type_ = ir.FunctionType.get([argument.type for argument in body.arguments], given)
+    types = [value.type for value in last_of(body).operands]
+    type_ = ir.FunctionType.get([argument.type for argument in body.arguments], types)
     function.attributes["function_type"] = ir.TypeAttr.get(type_)
 
 

@@ -176,7 +176,9 @@ class Codegen(ExternalRuntime):
     @staticmethod
     def functions(module: Any) -> dict[str, Operation]:
         """Return the public functions of a part, by name. The result of `load` has functions of these names."""
-        return {symbol_name(each): each for each in functions_in(module.operation) if not is_private(each)}
+        return {
+            symbol_name(function): function for function in functions_in(module.operation) if not is_private(function)
+        }
 
     @classmethod
     def steps(cls, module: Any, *, whole: bool = True) -> dict[str, Steps]:
@@ -216,7 +218,7 @@ class Codegen(ExternalRuntime):
     @classmethod
     def composites(cls) -> list[Composite]:
         """Return the patterns, each with its checks."""
-        rows = (PatternRow(*each) for each in cls.patterns)
+        rows = (PatternRow(*pattern) for pattern in cls.patterns)
         return [Composite(row.name, cls._checked(cls._quantized(row)), row.beside) for row in rows]
 
     @classmethod
@@ -269,7 +271,7 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         raise RelaxError(f"codegen '{name}': patterns has to be a list of rows, not {codegen.patterns!r}")
     if not isinstance(codegen.version, str):
         raise RelaxError(f"codegen '{name}': version has to be text, not {codegen.version!r}")
-    if isinstance(codegen.keeps, str) or not all(isinstance(each, str) for each in codegen.keeps):
+    if isinstance(codegen.keeps, str) or not all(isinstance(keep, str) for keep in codegen.keeps):
         raise RelaxError(f"codegen '{name}': keeps has to be a list of operators' names, not {codegen.keeps!r}")
     if not isinstance(codegen.deviations, Mapping) or not all(
         isinstance(each, str) for pair in codegen.deviations.items() for each in pair
@@ -278,7 +280,7 @@ def _check(name: str, codegen: type[Codegen]) -> None:
             f"codegen '{name}': deviations has to be a mapping of operators' names to reasons, not "
             f"{codegen.deviations!r}"
         )
-    if isinstance(codegen.devices, str) or not all(isinstance(each, str) for each in codegen.devices):
+    if isinstance(codegen.devices, str) or not all(isinstance(device, str) for device in codegen.devices):
         raise RelaxError(f"codegen '{name}': devices has to be a list of kinds of devices, not {codegen.devices!r}")
     if not isinstance(codegen.separate, bool):
         raise RelaxError(f"codegen '{name}': separate has to be True or False, not {codegen.separate!r}")
@@ -315,12 +317,14 @@ def _check(name: str, codegen: type[Codegen]) -> None:
             raise RelaxError(f"codegen '{name}': pattern '{whole.name}': its check is a {kind}, not a function")
         seen.add(whole.name)
     if codegen.recipe is not None:
-        codegen.recipe.patterns({row.name: row.pattern for row in (PatternRow(*each) for each in codegen.patterns)})
+        codegen.recipe.patterns(
+            {row.name: row.pattern for row in (PatternRow(*pattern) for pattern in codegen.patterns)}
+        )
 
 
 def _warn_of_misspelt(name: str, codegen: type[Codegen]) -> None:
     """Warn of members that no code reads, and that resemble the name of a missing member."""
-    own = {each for base in codegen.__mro__ if not issubclass(Codegen, base) for each in vars(base)}
+    own = {var for base in codegen.__mro__ if not issubclass(Codegen, base) for var in vars(base)}
     asked = {each for each in dir(Codegen) if not each.startswith("_")}
     for each in sorted(own - asked):
         meant = [] if each.startswith("_") else difflib.get_close_matches(each, asked - own - _HELPERS, 1, _ALIKE)
@@ -390,8 +394,8 @@ def parse_codegen(text: str) -> ChosenCodegen:
         raise RelaxError(f"codegen '{text}': expected '}}' at the end, behind the options")
     codegen = find_codegen(name)
     _check_lowering(codegen)
-    given = tuple(split_options(rest[:-1]))
-    return ChosenCodegen(codegen, option_values(name, options_of(codegen), given), given)
+    options = tuple(split_options(rest[:-1]))
+    return ChosenCodegen(codegen, option_values(name, options_of(codegen), options), options)
 
 
 def options_of(codegen: type[Codegen]) -> Mapping[str, CodegenOption]:

@@ -28,16 +28,20 @@ def refuse(operations: Iterable[Operation], reason: str) -> None:
 
 def functions_to_part(module: Operation, named: Sequence[str], what: str) -> list[Operation]:
     """Return the graph functions of these names. Default: all that belong to no codegen."""
-    graphs = {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
+    graphs = {
+        symbol_name(function): function
+        for function in functions_in(module)
+        if has_body(function) and not is_prim_func(function)
+    }
     for name in named:
         if name not in graphs:
             raise RelaxError(f"{what}: there is no graph function @{name}{suggest(name, graphs)}")
     if named:
         return [graphs[name] for name in named]
-    return [each for each in graphs.values() if not any(name in each.attributes for name in (CODEGEN, COMPOSITE))]
+    return [graph for graph in graphs.values() if not any(name in graph.attributes for name in (CODEGEN, COMPOSITE))]
 
 
 def blocks_in(function: Operation) -> list[Block]:
     """Return the blocks of a function, and of all regions in it."""
-    holders = [function, *(each for each in operations_in(function) if len(each.regions))]
+    holders = [function, *(operation for operation in operations_in(function) if len(operation.regions))]
     return [block for holder in holders for block in blocks_of(holder)]

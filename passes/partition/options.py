@@ -67,7 +67,7 @@ def declared_options(codegen: str, stated: object) -> dict[str, CodegenOption]:
     """
     if not isinstance(stated, Mapping):
         raise OptionError(f"codegen '{codegen}': options has to be a mapping, not {stated!r}")
-    return {name: _check_option(f"codegen '{codegen}': option {name!r}", name, each) for name, each in stated.items()}
+    return {name: _check_option(f"codegen '{codegen}': option {name!r}", name, value) for name, value in stated.items()}
 
 
 def _check_option(what: str, name: object, stated: object) -> CodegenOption:

@@ -107,8 +107,8 @@ class OutlinedPart:
     @cached_property
     def results(self) -> list[Value]:
         """Return the values that other operations read."""
-        made = [value for op in self.operations for value in op.results]
-        return [value for value in made if not all(map(self._is_inside, users_of(value)))]
+        values = [value for op in self.operations for value in op.results]
+        return [value for value in values if not all(map(self._is_inside, users_of(value)))]
 
     @cached_property
     def _between(self) -> list[Operation]:
@@ -118,13 +118,13 @@ class OutlinedPart:
     @cached_property
     def _dependents(self) -> list[Operation]:
         """Return the operations in between that depend on the part. They move behind the part."""
-        made = {value for op in self.operations for value in op.results}
-        found = []
+        values = {value for op in self.operations for value in op.results}
+        dependents = []
         for op in self._between:
-            if any(value in made for value in used_by(op)):
-                found.append(op)
-                made.update(op.results)
-        return found
+            if any(value in values for value in used_by(op)):
+                dependents.append(op)
+                values.update(op.results)
+        return dependents
 
     @cached_property
     def _symbols(self) -> frozenset[str]:
@@ -176,8 +176,8 @@ class OutlinedPart:
             self._define(name, inputs, attributes, before)
             call = _call(name, inputs, [value.type for value in self.results], last)
         self._order.replace(self._placed, call, self._dependents)
-        for value, made in zip(self.results, call.results, strict=True):
-            value.replace_all_uses_with(made)
+        for value, result in zip(self.results, call.results, strict=True):
+            value.replace_all_uses_with(result)
         for op in reversed(self.operations):
             op.erase()
         return call
@@ -187,18 +187,18 @@ class OutlinedPart:
     ) -> None:
         results = [value.type for value in self.results]
         body = _body_of_new(name, [value.type for value in inputs], results, attributes, before)
-        made: dict[Value, Value] = dict(zip(inputs, body.arguments, strict=True))
+        values: dict[Value, Value] = dict(zip(inputs, body.arguments, strict=True))
         with ir.InsertionPoint(body):
             for value in self.inputs:
                 maker = made_by(value)
-                if value not in made and maker is not None:
-                    copy_operation(maker, made)
+                if value not in values and maker is not None:
+                    copy_operation(maker, values)
             for op in self.operations:
-                copy_operation(op, made)
-            ir.Operation.create("func.return", operands=[made[value] for value in self.results])
+                copy_operation(op, values)
+            ir.Operation.create("func.return", operands=[values[value] for value in self.results])
 
     def _is_inside(self, op: Operation) -> bool:
-        return op in self._inside or any(each in self._inside for each in ancestors(op))
+        return op in self._inside or any(ancestor in self._inside for ancestor in ancestors(op))
 
 
 def wrap(call: Operation, name: str, attributes: Mapping[str, Attribute], before: Operation) -> None:
@@ -236,14 +236,14 @@ def is_movable(op: Operation, pure: Collection[str] = ()) -> bool:
     if op.name == "func.call":
         return callee_of(op) in pure
     if len(op.regions):
-        return op.name.startswith("scf.") and all(is_movable(each, pure) for each in operations_in(op))
+        return op.name.startswith("scf.") and all(is_movable(operation, pure) for operation in operations_in(op))
     return op.name.startswith(_PURE) or op.name in _ENDS
 
 
 def pure_functions(module: Operation) -> set[str]:
     """Return the called functions that may be called at any time."""
     called = {callee_of(op) for op in operations_in(module, is_external) if op.name == "func.call"}
-    functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
+    functions = {symbol_name(function): function for function in functions_in(module) if has_body(function)}
     pure = called & functions.keys()
     while impure := {name for name in pure if not all(is_movable(op, pure) for op in operations_in(functions[name]))}:
         pure -= impure

@@ -164,7 +164,7 @@ def matches_in(block: Block, composites: Sequence[Composite]) -> Iterator[Possib
         for op in waiting.get(place, ()):
             for match in composite.matches(op):
                 key = _key(match.operations)
-                nodes = tuple(dict.fromkeys(node for each in match.operations for node in origins_of(each)))
+                nodes = tuple(dict.fromkeys(node for operation in match.operations for node in origins_of(operation)))
                 yield Possible(PlacedMatch(path, composite.name, key, counts[key], nodes), composite, match)
                 counts[key] += 1
 
@@ -175,15 +175,15 @@ def planner_of(path: str) -> Planner:
 
     def by_placement(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
         """Yield the placement's matches in a block. One warning lists matches that do not fit."""
-        names, place = {each.codegen for each in composites}, _path_of(block)
-        own = [each for each in placement.matches if each.pattern.partition(".")[0] in names]
+        names, place = {composite.codegen for composite in composites}, _path_of(block)
+        own = [match for match in placement.matches if match.pattern.partition(".")[0] in names]
         # The first block reports the matches of blocks that the model does not have.
         there = _paths_in(outermost(block.owner.operation)) if place == _FIRST else set[str]()
         lost = [each for each in own if there and each.block not in there]
         wanted = [each for each in own if each.block == place]
         patterns = {each.pattern for each in wanted}
-        chosen = [each for each in composites if each.name in patterns]
-        found = {each.placed[:4]: each for each in matches_in(block, chosen)} if wanted else {}
+        chosen = [composite for composite in composites if composite.name in patterns]
+        found = {possible_.placed[:4]: possible_ for possible_ in matches_in(block, chosen)} if wanted else {}
         taken: dict[PlacedMatch, Possible] = {}
         used: set[object] = set()
         for each in wanted:
@@ -194,17 +194,17 @@ def planner_of(path: str) -> Planner:
                 taken[each] = possible
         _report(path, [*wanted, *lost], [*(each for each in wanted if each not in taken), *lost], block)
         # The list is complete before outlining one erases its operations.
-        yield from [Taken.of(each.composite, each.match) for each in taken.values()]
+        yield from [Taken.of(possible_.composite, possible_.match) for possible_ in taken.values()]
 
     return by_placement
 
 
-def _report(path: str, wanted: Sequence[PlacedMatch], left: Sequence[PlacedMatch], block: Block) -> None:
+def _report(path: str, placed_matches: Sequence[PlacedMatch], left: Sequence[PlacedMatch], block: Block) -> None:
     if not left:
         return
-    nodes = list(dict.fromkeys(node for each in left for node in each.nodes))
+    nodes = list(dict.fromkeys(node for placed_match in left for node in placed_match.nodes))
     shown = f" ({', '.join(nodes[:_MOST_NODES])}{', ...' if len(nodes) > _MOST_NODES else ''})" if nodes else ""
-    what = f"{len(left)} of {len(wanted)} matches{shown} do not fit the model and stay with the target"
+    what = f"{len(left)} of {len(placed_matches)} matches{shown} do not fit the model and stay with the target"
     warn(f"placement '{path}': {what}", block.owner.location)
 
 

@@ -102,7 +102,7 @@ class Regions:
 
         If not `exact`, no region counts as split: there may be more regions.
         """
-        broken = {self._label[each] for each in gone if each in self._label} if exact else set[int]()
+        broken = {self._label[number] for number in gone if number in self._label} if exact else set[int]()
         joined = _DisjointSets()
         firsts: dict[int, int] = {}
         starts: dict[int, list[int]] = {}
@@ -119,13 +119,13 @@ class Regions:
                     starts.setdefault(label, []).append(one)
                 elif one is not None:
                     joined.join(one, firsts.setdefault(label, one))
-        pieces = [piece for each in starts.values() for piece in self._pieces_of(each, joined, added)]
+        pieces = [piece for start in starts.values() for piece in self._pieces_of(start, joined, added)]
         return Change(Counter(self._codegens[each] for each in joined.roots()), pieces)
 
     def made(self, change: Change, gone: Iterable[int], added: int | None) -> None:
         """Apply a change to the regions."""
-        for each in gone:
-            self._leave(each)
+        for number in gone:
+            self._leave(number)
         for piece in change.pieces:
             for each in piece:
                 self._leave(each)
@@ -161,10 +161,10 @@ class Regions:
         the size of the smaller pieces, or the distance between connected candidates.
         """
         groups: dict[int, list[int]] = {}
-        for each in dict.fromkeys(starts):
-            groups.setdefault(joined.root(each), []).append(each)
-        pending = deque(self._search(each, added) for each in groups.values())
-        finder = {each: search for search in pending for each in search.seen}
+        for fromkey in dict.fromkeys(starts):
+            groups.setdefault(joined.root(fromkey), []).append(fromkey)
+        pending = deque(self._search(group, added) for group in groups.values())
+        finder = {name: search for search in pending for name in search.seen}
         while len(pending) > 1:
             search = pending.popleft()
             if (reached := search.step()) is None:
@@ -193,8 +193,8 @@ class _Search:
         self._looked_at: set[Edge] = set()
         self._pending: deque[Iterator[int]] = deque()
         self._merged_into: _Search | None = None
-        for each in starts:
-            self._add(each)
+        for start in starts:
+            self._add(start)
 
     def _add(self, candidate: int) -> None:
         self.seen.add(candidate)
@@ -245,4 +245,4 @@ class _DisjointSets:
         self._above[self.root(one)] = self.root(other)
 
     def roots(self) -> list[int]:
-        return [each for each, above in self._above.items() if each == above]
+        return [key for key, above in self._above.items() if key == above]

@@ -63,14 +63,14 @@ class Census:
 
     def tell(self) -> None:
         journal = Journal.active()
-        parts = [each for each in external_modules(self._module) if symbol_name(each) not in self._before]
+        parts = [module for module in external_modules(self._module) if symbol_name(module) not in self._before]
         calls = defaultdict(list)
         for call in operations_in(self._module, is_external):
             if call.name == "relax.call_external":
                 calls[ir.SymbolRefAttr(call.attributes["func"]).value[0]].append(call)
         if journal is not None:
             for codegen in self._codegens:
-                own = [each for each in parts if text_in(each, CODEGEN) == codegen]
+                own = [part for part in parts if text_in(part, CODEGEN) == codegen]
                 journal.add(_fact(codegen, self._count, own, calls))
             self._tell_kept(journal, {number: name for part in parts for number, name in _patterns_in(part)})
         for op in operations_in(self._module):
@@ -141,7 +141,11 @@ def _fact(
 def _count_matches(part: Operation) -> Counter[str]:
     """Count the operators of a part that each pattern has matched."""
     return sum(
-        (Counter({text_in(each, COMPOSITE): len(list(operators_in([each])))}) for each in functions_in(part)), Counter()
+        (
+            Counter({text_in(function, COMPOSITE): len(list(operators_in([function])))})
+            for function in functions_in(part)
+        ),
+        Counter(),
     )  # the addition drops zeros
 
 
@@ -168,9 +172,11 @@ class _Explanation:
             for composite in self._ending[op.name]:
                 if (match := next(composite.matches(op), None)) is not None:
                     reason = self._reason_of_match(
-                        composite, [numbers[each] for each in match.operations if each in numbers]
+                        composite, [numbers[operation] for operation in match.operations if operation in numbers]
                     )
-                    self._matched |= {each: reason for each in match.operations if each not in self._matched}
+                    self._matched |= {
+                        operation: reason for operation in match.operations if operation not in self._matched
+                    }
 
     def _reason_of_match(self, composite: Composite, matched: Sequence[int]) -> Reason:
         why = self._alone if composite.beside else self._matches
@@ -180,12 +186,12 @@ class _Explanation:
         """Return the reason of the nearest pattern, and of other codegens with a check that refuses the operation."""
         if op in self._matched:
             return [self._matched[op]]
-        reasons = [self._ending_with(each, op) for each in self._ending[op.name]]
-        reasons += [self._around(each, op) for each in self._holding[op.name]]
+        reasons = [self._ending_with(composite, op) for composite in self._ending[op.name]]
+        reasons += [self._around(composite, op) for composite in self._holding[op.name]]
         if not reasons:
             return [Reason("", "", f"no pattern has {op.name}", -1)]
-        nearest = max(reasons, key=lambda each: each.progress)
-        checked = {each.codegen: each for each in reversed(reasons) if each.progress >= _ALL}
+        nearest = max(reasons, key=lambda reason: reason.progress)
+        checked = {reason.codegen: reason for reason in reversed(reasons) if reason.progress >= _ALL}
         return [nearest, *(checked[name] for name in reversed(checked) if name != nearest.codegen)]
 
     def _ending_with(self, composite: Composite, op: Operation) -> Reason:

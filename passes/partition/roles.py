@@ -75,7 +75,9 @@ def roles_of(match: Match) -> Roles:
         elif subject in readers and not part.parts:
             reads.append(readers[subject])
     # A constant may be an operation of the pattern, too.
-    outer = [each for each in (*reads, *rest) if (value := each.value) not in makers or is_constant(value)]
+    outer = [
+        value_site for value_site in (*reads, *rest) if (value := value_site.value) not in makers or is_constant(value)
+    ]
     return Roles(outer, names)
 
 

@@ -89,17 +89,17 @@ class Making:
         """Run a codegen's function in a thread. The program does not wait for the thread of a function with a limit."""
         if limit is None:
             return self._threads.submit(_measure, given)
-        made: Future[tuple[object, float]] = Future()
+        future: Future[tuple[object, float]] = Future()
 
         def run() -> None:
             with self._slots:
                 try:
-                    made.set_result(_measure(given))
+                    future.set_result(_measure(given))
                 except BaseException as error:  # `finish` raises it
-                    made.set_exception(error)
+                    future.set_exception(error)
 
         threading.Thread(target=run, name="codegen", daemon=True).start()
-        return made
+        return future
 
     def begin(self, module: Operation, chosen: ChosenCodegen) -> Callable[[], Made]:
         """Run the codegen on a copy of the module, and return a function that waits for the code.
@@ -192,19 +192,19 @@ def _checked_result(
 
 def _result_of(module: Operation, code: Any, place: Place | None, seconds: float, *, is_kept: bool) -> Made:
     if isinstance(code, ObjectCode):
-        made = Made(None, _objects_of(code, module), _constants_of(code, module), seconds, is_kept)
+        result = Made(None, _objects_of(code, module), _constants_of(code, module), seconds, is_kept)
     elif isinstance(code, _BYTES):
-        made = Made(bytes(code), (), seconds=seconds, is_kept=is_kept)
+        result = Made(bytes(code), (), seconds=seconds, is_kept=is_kept)
     else:
         raise Declined(f"compile() returned a {type(code).__name__}, expected bytes or rx.codegens.ObjectCode")
     if place is not None and not is_kept:
         place.keep(code)
-    return made
+    return result
 
 
-def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
+def _objects_of(object_code: ObjectCode, module: Operation) -> tuple[bytes, ...]:
     """Return the objects to link. Object files of all formats contain symbols' names verbatim, which is checked."""
-    objects: Any = made.objects
+    objects: Any = object_code.objects
     if not (isinstance(objects, (list, tuple)) and objects and all(isinstance(each, _BYTES) for each in objects)):
         raise Declined(
             f"compile() returned rx.codegens.ObjectCode({reprlib.repr(objects)}), expected a tuple of objects, each as "
@@ -217,21 +217,22 @@ def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
     return found
 
 
-def _constants_of(made: ObjectCode, module: Operation) -> Mapping[str, Sequence[Attribute]]:
-    given: Any = made.constants
-    if not isinstance(given, Mapping):
+def _constants_of(object_code: ObjectCode, module: Operation) -> Mapping[str, Sequence[Attribute]]:
+    constants: Any = object_code.constants
+    if not isinstance(constants, Mapping):
         raise Declined(
-            f"compile() returned constants {reprlib.repr(given)}, expected a mapping of functions' names to attributes"
+            f"compile() returned constants {reprlib.repr(constants)}, expected a mapping of functions' names to "
+            "attributes"
         )
     functions = Codegen.functions(module)
-    for name, values in given.items():
+    for name, values in constants.items():
         if name not in functions:
             raise Declined(f"compile() returned constants of '{name}'; the part's functions are {', '.join(functions)}")
-        if wrong := [each for each in values if not isinstance(each, ir.Attribute)]:
+        if wrong := [value for value in values if not isinstance(value, ir.Attribute)]:
             raise Declined(
                 f"compile() returned a {type(wrong[0]).__name__} as a constant of '{name}', expected an ir.Attribute"
             )
-    return made.constants
+    return object_code.constants
 
 
 def _compile(module: Operation, codegen: type[Codegen], options: Mapping[str, object]) -> Any:
@@ -273,7 +274,7 @@ def code_attribute(module: Operation, codegen: type[Codegen], made: Made) -> Att
     """Return the attribute that stores the code on the program's module."""
     functions = codegen.functions(module)
     data = None if made.data is None else memoryview(made.data)
-    inputs = tuple(len(body_of(each).arguments) for each in functions.values())
+    inputs = tuple(len(body_of(function).arguments) for function in functions.values())
     version = "" if data is None else version_of(codegen)
     nodes = tuple(nodes_of(module))
     name, same_bits = symbol_name(module), codegen.same_bits

@@ -34,16 +34,16 @@ def partition_table(facts: Sequence[_Fact]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _has_others(fact: _Fact, given: Sequence[_Fact], made: Mapping[str, _Fact]) -> bool:
+def _has_others(fact: _Fact, facts: Sequence[_Fact], made: Mapping[str, _Fact]) -> bool:
     """Check whether the same codegen has a row with parts. The journal may have several facts of one codegen."""
-    return any(_parts(other, made) for other in given if other["codegen"] == fact["codegen"])
+    return any(_parts(other, made) for other in facts if other["codegen"] == fact["codegen"])
 
 
-def _row(fact: _Fact, made: Mapping[str, _Fact]) -> tuple[str, ...]:
+def _row(fact: _Fact, facts: Mapping[str, _Fact]) -> tuple[str, ...]:
     prefix = f"{fact['codegen']}."
-    matched, parts = _count_matches(fact, made), _parts(fact, made)
+    matched, parts = _count_matches(fact, facts), _parts(fact, facts)
     patterns = ", ".join(f"{name.removeprefix(prefix)} {count}" for name, count in sorted(matched.items()))
-    code = sum(made[name]["bytes"] for name in parts if name in made)
+    code = sum(facts[name]["bytes"] for name in parts if name in facts)
     # The bytes are sums over all parts: the shares of declined parts are not known separately.
     most = "up to " if len(parts) < len(fact["parts"]) else ""
     crossing = [most + _bytes(fact[way]) if parts else "0 bytes" for way in ("bytes_in", "bytes_out")]
@@ -51,14 +51,14 @@ def _row(fact: _Fact, made: Mapping[str, _Fact]) -> tuple[str, ...]:
     return (fact["codegen"], str(sum(matched.values())), str(len(parts)), *sizes, patterns)
 
 
-def _parts(fact: _Fact, made: Mapping[str, _Fact]) -> list[str]:
+def _parts(fact: _Fact, facts: Mapping[str, _Fact]) -> list[str]:
     """Return the parts that the codegen has not declined."""
-    return [name for name in fact["parts"] if name not in made or not made[name]["reason"]]
+    return [name for name in fact["parts"] if name not in facts or not facts[name]["reason"]]
 
 
-def _count_matches(fact: _Fact, made: Mapping[str, _Fact]) -> Counter[str]:
+def _count_matches(fact: _Fact, facts: Mapping[str, _Fact]) -> Counter[str]:
     """Count the operators of these parts that each pattern has matched."""
-    return sum((Counter(fact["of_parts"].get(name, {})) for name in _parts(fact, made)), Counter())
+    return sum((Counter(fact["of_parts"].get(name, {})) for name in _parts(fact, facts)), Counter())
 
 
 def _bytes(size: int | str | None) -> str:

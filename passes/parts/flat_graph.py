@@ -113,9 +113,9 @@ def public_functions(module: Operation, whole_at: WholeAt | None = None) -> list
 
     Entry points are the functions that a codegen attribute marks, or the public functions if no function has one.
     """
-    functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
-    marked = [each for each in functions.values() if CODEGEN in each.attributes]
-    public = marked or [each for each in functions.values() if not is_private(each)]
+    functions = {symbol_name(function): function for function in functions_in(module) if has_body(function)}
+    marked = [function for function in functions.values() if CODEGEN in function.attributes]
+    public = marked or [function for function in functions.values() if not is_private(function)]
     return [_graph(each, module, whole_at or (lambda _: None)) for each in public]
 
 
@@ -123,7 +123,7 @@ def _graph(function: Operation, module: Operation, whole_at: WholeAt) -> FlatGra
     part = Steps(function, module, whole=False)
     refs = [Ref(value, number in part.constant_numbers) for number, value in enumerate(part.values)]
     graph = FlatGraph(
-        symbol_name(function), [refs[each] for each in part.inputs], [refs[each] for each in part.outputs]
+        symbol_name(function), [refs[input_] for input_ in part.inputs], [refs[output] for output in part.outputs]
     )
     wholes = {op: whole_at(op) for step in part.steps for op in step.operations}
     inner = {op for each in wholes.values() if each is not None for op in each.inner}
@@ -136,7 +136,7 @@ def _graph(function: Operation, module: Operation, whole_at: WholeAt) -> FlatGra
             continue
         whole = wholes[op]
         read = step.inputs if whole is None else [numbers[whole.source]]
-        node = FlatNode(op, [refs[each] for each in read], [refs[each] for each in step.outputs], whole)
+        node = FlatNode(op, [refs[each] for each in read], [refs[output] for output in step.outputs], whole)
         for ref in node.results:
             ref.made_by = node
         graph.nodes.append(node)

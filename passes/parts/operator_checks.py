@@ -64,7 +64,7 @@ class OperatorChecks(NamedTuple):
     library: str
 
     def layouts(self, call: Call) -> str:
-        blocked = next((each for each in layouts_of(call).values() if blocked_dimensions(each)), None)
+        blocked = next((layout for layout in layouts_of(call).values() if blocked_dimensions(layout)), None)
         return "" if blocked is None else f"layout {blocked.text} is blocked, and {self.library} chooses blocks itself"
 
     def clip(self, op: Operation, call: Call) -> str:
@@ -80,7 +80,7 @@ class OperatorChecks(NamedTuple):
     def batch_norm(self, op: Operation, call: Call) -> str:
         if call.training:
             return f"this norm uses the statistics of the batch (training), and {self.library} supports inference only"
-        if any(use_count(each) for each in list(op.results)[1:]):
+        if any(use_count(result) for result in list(op.results)[1:]):
             return f"the new mean or variance has users, and {self.library} does not return them"
         return ""
 

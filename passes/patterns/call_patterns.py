@@ -67,7 +67,7 @@ class CallTir(Op):
         if (known := prim_func_of(op)) is None:
             return f"calls {op.attributes['func']}, which has no body to read"
         name = symbol_name(known.function)
-        if self.functions and not any(fnmatchcase(name, each) for each in self.functions):
+        if self.functions and not any(fnmatchcase(name, function) for function in self.functions):
             return f"calls @{name}"
         if self.kinds and known.kind not in self.kinds:
             return f"calls @{name}, which is {known.kind.attribute_text}"
@@ -103,7 +103,7 @@ class CallTir(Op):
         if (candidates := self._keys[alike].get(canonical.key)) is None:
             return "computes something else"
         shapes = [_shape(value) for value in (*call.operands, *call.results)]
-        tried = [(each, each.bindings(canonical, shapes)) for each in candidates]
+        tried = [(candidate, candidate.bindings(canonical, shapes)) for candidate in candidates]
         found = [(each, way) for each, ways in tried if not isinstance(ways, str) for way in ways]
         return found or next(reason for _, reason in tried if isinstance(reason, str))
 

@@ -86,12 +86,12 @@ class _Compiler:
         return _if_not(part.problem, slot, then) if isinstance(part, Leaf) else then
 
     def _later(self, goals: _Goals, bound: _Slots) -> _Step:
-        made: list[_Step] = []
+        steps: list[_Step] = []
 
         def step(slots: list[Any]) -> Match | None:
-            if not made:
-                made.append(self._step(goals, bound))
-            return made[0](slots)
+            if not steps:
+                steps.append(self._step(goals, bound))
+            return steps[0](slots)
 
         return step
 
@@ -141,14 +141,14 @@ class _Compiler:
 
     def _operands_by_name(self, part: Op, rest: _Goals, bound: _Slots) -> dict[str, _Step]:
         """Return the step for the operands, by operator. Operators with the same order of operands share a step."""
-        made: dict[object, _Step] = {}
+        steps: dict[object, _Step] = {}
         ways: dict[str, _Step] = {}
         for name, reader in part.readers.items():
             places = None if reader.in_order is None else tuple(reader.in_order)
             alike = part.operands is None or (places or name, reader.is_commutative)
-            if alike not in made:
-                made[alike] = self._operands(part, reader, rest, bound)
-            ways[name] = made[alike]
+            if alike not in steps:
+                steps[alike] = self._operands(part, reader, rest, bound)
+            ways[name] = steps[alike]
         return ways
 
     def _operands(self, part: Op, reader: Reader, rest: _Goals, bound: _Slots) -> _Step:

@@ -123,13 +123,13 @@ def _before(way: Sequence[tuple[GraphPattern, Subject]], goals: _Goals) -> _Goal
 
 def by_head(patterns: Iterable[GraphPattern]) -> dict[str, list[GraphPattern]]:
     """Group patterns by the names of operations that they can begin with, in order."""
-    found: dict[str, list[GraphPattern]] = defaultdict(list)
+    graph_patterns: dict[str, list[GraphPattern]] = defaultdict(list)
     for pattern in patterns:
         if pattern.heads is None:
             raise RelaxError(f"pattern {pattern}: it must begin with an operator; {pattern.text} matches anything")
         for name in pattern.heads:
-            found[name].append(pattern)
-    return found
+            graph_patterns[name].append(pattern)
+    return graph_patterns
 
 
 def find(root: Any, pattern: GraphPattern) -> Iterator[Match]:

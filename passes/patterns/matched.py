@@ -84,8 +84,8 @@ class Match:
 
     def all(self, name: str) -> list[Value]:
         """Return the values of all parts of a name, in the order of the pattern. Repeated parts have several."""
-        found = [subject for part, subject in self._bound.items() if type(part) is Named and part.name == name]
-        return [subject for subject in found if isinstance(subject, Value)]
+        subjects = [subject for part, subject in self._bound.items() if type(part) is Named and part.name == name]
+        return [subject for subject in subjects if isinstance(subject, Value)]
 
     @cached_property
     def operations(self) -> list[Operation]:
@@ -97,7 +97,7 @@ class Match:
     def outputs(self) -> list[Operation]:
         """The operations that define the pattern's values."""
         patterns = self.pattern.outputs if isinstance(self.pattern, Outputs) else (self.pattern,)
-        makers = (maker_of(self._bound[each]) for each in patterns)
+        makers = (maker_of(self._bound[pattern]) for pattern in patterns)
         return [op for op in makers if op is not None]
 
     @cached_property
@@ -115,8 +115,8 @@ class Match:
     def results(self) -> list[Value]:
         """The results that other operations read."""
         inside = set(self.operations)
-        made = (value for op in self.operations for value in op.results)
-        return [value for value in made if any(user not in inside for user in users_of(value))]
+        values = (value for op in self.operations for value in op.results)
+        return [value for value in values if any(user not in inside for user in users_of(value))]
 
     @cached_property
     def structures(self) -> dict[GraphPattern, Structure]:

@@ -67,11 +67,11 @@ class Op(GraphPattern):
         is_open = bool(positional) and positional[-1] is ...
         given = positional[:-1] if is_open else positional
         stated = {name: _stated(self, name, given, by_name, is_open) for name in self.names}
-        made = self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
-        if made.depth > MOST_DEEP:
+        op_t_ = self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
+        if op_t_.depth > MOST_DEEP:
             reason = f"more than {MOST_DEEP} patterns are nested"
             raise RelaxError(f"pattern of {self}: {reason}; use repeated() for repetitions")
-        return made
+        return op_t_
 
     def in_order(self) -> Op:
         """Return the pattern with the stated order of operands, for commutative operators, too."""
@@ -269,7 +269,7 @@ def _stated(
         if is_several != (operand.arity == "variadic"):
             wanted = "a list of patterns, or every(...)" if operand.arity == "variadic" else "one pattern"
             raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is {wanted}")
-    return {each: _stated_values(operand) for each, operand in stated.items()}
+    return {key: _stated_values(operand) for key, operand in stated.items()}
 
 
 def _stated_values(operand: Operand) -> tuple[GraphPattern, ...]:
@@ -293,7 +293,7 @@ class Reader:
             self.in_order = [(index, operands[index][0]) for index in range(len(operands))]
         elif row.varying is None:
             numbers = {operand.name: index for index, operand in enumerate(row.operands)}
-            stated = {numbers[str(each)]: patterns[0] for each, patterns in operands.items()}
+            stated = {numbers[str(key)]: patterns[0] for key, patterns in operands.items()}
             self.in_order = sorted(stated.items())
 
     @property
@@ -361,7 +361,7 @@ class Reader:
 
 
 def _operand_text(operand: tuple[GraphPattern, ...]) -> str:
-    return operand[0].text if len(operand) == 1 else f"[{', '.join(each.text for each in operand)}]"
+    return operand[0].text if len(operand) == 1 else f"[{', '.join(pattern.text for pattern in operand)}]"
 
 
 def is_op(*names: str) -> Op:

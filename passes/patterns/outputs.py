@@ -54,10 +54,10 @@ class Beside(GraphPattern):
         self.output, self.whole = output, whole
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        taken = {bound.maker(bound[each]) for each in self.whole.outputs if each in bound}
+        taken = {bound.maker(bound[output]) for output in self.whole.outputs if output in bound}
         heads = self.output.heads
-        found = (op for op in self._users(bound) if op not in taken and (not heads or op.name in heads))
-        return [((self.output, subject_of(op)),) for op in found] or f"has no {self.output} next to it"
+        ops = (op for op in self._users(bound) if op not in taken and (not heads or op.name in heads))
+        return [((self.output, subject_of(op)),) for op in ops] or f"has no {self.output} next to it"
 
     def _users(self, bound: Bound) -> Iterator[Operation]:
         """Yield the users of the known parts, through operators of the output, nearest first."""
@@ -95,8 +95,8 @@ class Apart(GraphPattern):
         self.whole = whole
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        ops = [bound.maker(each) for part, each in bound.items() if isinstance(part, Op)]
-        outputs = (bound.maker(bound[each]) for each in self.whole.outputs)
+        ops = [bound.maker(value) for part, value in bound.items() if isinstance(part, Op)]
+        outputs = (bound.maker(bound[output]) for output in self.whole.outputs)
         return MATCHES if all(ops.count(op) == 1 for op in outputs) else "is an intermediate result of another output"
 
     @property

@@ -98,7 +98,7 @@ class Prospects:
 
     def _masks_of(self, op: Operation, look: _Look, masks: dict[Value, int]) -> Sequence[int]:
         values = op.operands if look.reads_operands else ()
-        below = [masks[each] if each in masks else self._from_outside(each, masks) for each in values]
+        below = [masks[value] if value in masks else self._from_outside(value, masks) for value in values]
         given = op.attributes
         attributes = [given.get(name, None) for name in look.attributes]
         types = [value.type for value in op.results] if look.reads_type else []
@@ -149,7 +149,7 @@ class Prospects:
     def _look(self, name: str) -> _Look:
         if name not in self._looks:
             parts = [part for part in self._parts if part.makers is None or name in part.makers]
-            ops = [each.pattern for each in parts if isinstance(each.pattern, Op)]
+            ops = [part.pattern for part in parts if isinstance(part.pattern, Op)]
             attributes = {key for op in ops for key, _ in op.attributes}
             attributes |= {"operandSegmentSizes"} if any(op.operands for op in ops) else set()
             calls = [op for op in ops if isinstance(op, CallTir)]
@@ -160,7 +160,7 @@ class Prospects:
                 sorted(attributes),
                 any(op.operands is not None for op in ops),
                 any(isinstance(part.pattern, OfType) for part in parts),
-                any(each.has_sizes for call in calls for each in call.structures),
+                any(structure.has_sizes for call in calls for structure in call.structures),
             )
         return self._looks[name]
 
@@ -205,7 +205,7 @@ class Prospects:
 
     def _made_by(self, bits: Sequence[int]) -> _Makers:
         makers = [self._makers[bit] for bit in bits]
-        return None if None in makers else frozenset[str]().union(*(each for each in makers if each is not None))
+        return None if None in makers else frozenset[str]().union(*(maker for maker in makers if maker is not None))
 
     def _new(self, makers: _Makers) -> int:
         bit = 1 << len(self._makers)

@@ -96,7 +96,7 @@ def _may_match(pattern: GraphPattern, name: str, makers: Sequence[str]) -> bool:
     if isinstance(pattern, (Outputs, Condition)):
         return _may_match(pattern.parts[0], name, makers)
     if isinstance(pattern, Either):
-        return any(_may_match(each, name, makers) for each in pattern.choices)
+        return any(_may_match(choice, name, makers) for choice in pattern.choices)
     if not isinstance(pattern, Op):
         return True
     if (reader := pattern.readers.get(name)) is None or pattern.operands is None:
@@ -117,7 +117,7 @@ def _may_be(part: GraphPattern, maker: str) -> bool:
     if isinstance(part, Condition):
         return _may_be(part.inner, maker)
     if isinstance(part, Either):
-        return any(_may_be(each, maker) for each in part.choices)
+        return any(_may_be(choice, maker) for choice in part.choices)
     return part.heads is None or maker in part.heads
 
 
@@ -142,12 +142,12 @@ def _can_be_replaced(match: Match) -> bool:
     if not isinstance(match.pattern, Outputs):  # the only value comes after its operands
         return True
     readers = (user for op in match.outputs[1:] for value in op.results for user in users_of(value))
-    made = (maker_of(value) for value in match.inputs)
-    return not any(_is_before(root, op) for op in made if op) and not any(_is_before(user, root) for user in readers)
+    makers = (maker_of(value) for value in match.inputs)
+    return not any(_is_before(root, op) for op in makers if op) and not any(_is_before(user, root) for user in readers)
 
 
 def _is_before(one: Operation, other: Operation) -> bool:
     """Check whether an operation, or one around it, precedes another one in the latter's block."""
     block = other.block
-    around = next((each for each in (one, *ancestors(one)) if each.block == block), None)
+    around = next((ancestor for ancestor in (one, *ancestors(one)) if ancestor.block == block), None)
     return around is not None and around != other and around.is_before_in_block(other)

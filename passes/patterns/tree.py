@@ -188,8 +188,8 @@ class Const(Leaf):
     def problem(self, subject: Subject) -> str:
         if not isinstance(subject, Value) or not is_constant(subject):
             return "is not a constant"
-        found = None if self.number is None else number_of(subject)
-        return "" if found == self.number else "is another constant" if found is None else f"is {found}"
+        number = None if self.number is None else number_of(subject)
+        return "" if number == self.number else "is another constant" if number is None else f"is {number}"
 
     @property
     def text(self) -> str:
@@ -212,7 +212,7 @@ class Either(GraphPattern):
     @property
     def heads(self) -> tuple[str, ...] | None:
         heads = [choice.heads for choice in self.choices]
-        return None if None in heads else tuple(dict.fromkeys(name for each in heads for name in each or ()))
+        return None if None in heads else tuple(dict.fromkeys(name for head in heads for name in head or ()))
 
     @property
     def text(self) -> str:
@@ -370,19 +370,19 @@ class Found(GraphPattern):
         return self.part.text
 
 
-def _problem_of_shape(wanted: Sequence[Dim], found: Sequence[Dim] | None) -> str:
+def _problem_of_shape(dims: Sequence[Dim], found: Sequence[Dim] | None) -> str:
     if found is None:
         return "has no known rank"
-    fits = len(found) == len(wanted) and all(
-        size is None or equal(size, there) for size, there in zip(wanted, found, strict=True)
+    fits = len(found) == len(dims) and all(
+        size is None or equal(size, there) for size, there in zip(dims, found, strict=True)
     )
     return "" if fits else f"has shape {_sizes(found)}"
 
 
-def _problem_of_rank(wanted: Sequence[int], found: Sequence[Dim] | None) -> str:
-    if found is None:
+def _problem_of_rank(wanted: Sequence[int], dims: Sequence[Dim] | None) -> str:
+    if dims is None:
         return "has no known rank"
-    return "" if len(found) in wanted else f"has rank {len(found)}"
+    return "" if len(dims) in wanted else f"has rank {len(dims)}"
 
 
 def _sizes(sizes: Sequence[Dim]) -> str:
@@ -394,10 +394,10 @@ def walk(pattern: GraphPattern) -> Iterator[GraphPattern]:
     seen: set[GraphPattern] = set()
     pending = [pattern]
     while pending:
-        if (each := pending.pop()) not in seen:
-            seen.add(each)
-            pending += reversed(each.parts)
-            yield each
+        if (graph_pattern := pending.pop()) not in seen:
+            seen.add(graph_pattern)
+            pending += reversed(graph_pattern.parts)
+            yield graph_pattern
 
 
 def maker_of(subject: Subject) -> Operation | None:

@@ -16,10 +16,10 @@ def drop_unreached_init(edit: Edit, part: Loop, block: Block) -> Block:
     """Return the block without an init if no step of the part is the first one of a reduction."""
     if block.inits is None:
         return block
-    inner = {each.name: each.extent for each in (*edit.tree.loops(), part, *loops_in(part.body))}
-    bindings = [binding for each, binding in zip(block.iters, block.bindings, strict=True) if each.kind == REDUCE]
-    starts = [reached.start for each in bindings if (reached := range_of(each, inner)) is not None]
-    return replace(block, inits=None) if any(isinstance(each, int) and each > 0 for each in starts) else block
+    inner = {loop.name: loop.extent for loop in (*edit.tree.loops(), part, *loops_in(part.body))}
+    bindings = [binding for iter_, binding in zip(block.iters, block.bindings, strict=True) if iter_.kind == REDUCE]
+    starts = [reached.start for binding in bindings if (reached := range_of(binding, inner)) is not None]
+    return replace(block, inits=None) if any(isinstance(start, int) and start > 0 for start in starts) else block
 
 
 def rename_nodes(nodes: tuple[Node, ...], names: Mapping[str, str]) -> tuple[Node, ...]:
@@ -27,7 +27,7 @@ def rename_nodes(nodes: tuple[Node, ...], names: Mapping[str, str]) -> tuple[Nod
     if not names:
         return nodes
     inner = loops_in(nodes)
-    values: dict[str, Size] = {each.name: variable(names[each.name], each.extent) for each in inner}
+    values: dict[str, Size] = {loop.name: variable(names[loop.name], loop.extent) for loop in inner}
 
     def renamed(node: Node) -> Node:
         if isinstance(node, Block):

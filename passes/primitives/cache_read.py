@@ -29,14 +29,18 @@ def cache_read(
     """
     check_scope(edit, storage_scope)
     found, buffer = staged_block(edit, block, read_buffer_index, "reads")
-    consumers = [edit.block(each) for each in consumer_blocks] if consumer_blocks else edit.tree.readers(buffer)
+    consumers = (
+        [edit.block(consumer_block) for consumer_block in consumer_blocks]
+        if consumer_blocks
+        else edit.tree.readers(buffer)
+    )
     around, place = _place_in(edit, found, buffer, consumers)
     if around is not None:
-        consumers = [each for each in consumers if each in blocks_in([around])]
+        consumers = [consumer for consumer in consumers if consumer in blocks_in([around])]
     else:
         if not consumer_blocks:
-            made = {edit.tree.nest_of(each) for each in edit.tree.writers(buffer)}
-            consumers = [each for each in consumers if edit.tree.nest_of(each) not in made] or consumers
+            made = {edit.tree.nest_of(writer) for writer in edit.tree.writers(buffer)}
+            consumers = [consumer for consumer in consumers if edit.tree.nest_of(consumer) not in made] or consumers
         place = place_of(edit, buffer, consumers)
     cached = staged_buffer(edit, buffer, storage_scope)
     name = edit.new_name(cached.name)
@@ -57,22 +61,22 @@ def _place_in(edit: Edit, block: Block, buffer: Buffer, consumers: Sequence[Bloc
     (None, 0) is outside of all loops.
     """
     nest = blocks_in([edit.tree.body[edit.tree.nest_of(block)]])
-    writers = [each for each in edit.tree.writers(buffer) if each in nest]
-    near = [each for each in consumers if each in nest]
+    writers = [writer for writer in edit.tree.writers(buffer) if writer in nest]
+    near = [consumer for consumer in consumers if consumer in nest]
     if not writers or not near or buffer.is_given:
         return None, 0
     order = order_of(edit)
     first = min(near, key=lambda each: order[each.name])
     around, place = level_of(edit, first, writers)
-    late = next((each for each in writers if order[each.name] > order[first.name]), None)
+    late = next((writer for writer in writers if order[writer.name] > order[first.name]), None)
     return (None, 0) if late is not None else (around, place)
 
 
 def place_of(edit: Edit, buffer: Buffer, consumers: Sequence[Block]) -> int:
     """Return the index of the nest of the first consumer. All writers must precede that nest."""
     order, body = order_of(edit), edit.tree.body
-    place = edit.tree.nest_of(min(consumers, key=lambda each: order[each.name]))
-    if late := [each for each in edit.tree.writers(buffer) if each in blocks_in(body[place:])]:
+    place = edit.tree.nest_of(min(consumers, key=lambda consumer: order[consumer.name]))
+    if late := [writer for writer in edit.tree.writers(buffer) if writer in blocks_in(body[place:])]:
         problem = f"'{late[0].name}' writes '{buffer.name}' in the same loops, or later"
         edit.refuse(f"{problem}: cache the buffer before the loops are merged")
     return place
@@ -83,6 +87,7 @@ def _reading(block: Block, old: Buffer, new: Buffer) -> Block:
     reads = tuple(access._replace(buffer=new) if access.buffer is old else access for access in block.reads)
     results = tuple(expr.with_buffers({old: new}) for expr in block.results)
     said = tuple(
-        replace(each, buffer=new) if each.buffer is old and not each.is_written else each for each in block.regions
+        replace(region, buffer=new) if region.buffer is old and not region.is_written else region
+        for region in block.regions
     )
     return replace(block, reads=reads, results=results, regions=said)

@@ -33,14 +33,14 @@ def cache_write(
     writers = edit.tree.writers(buffer)
     place = edit.tree.nest_of(found)
     nest = blocks_in([edit.tree.body[place]])
-    if apart := [each.name for each in writers if each not in nest]:
+    if apart := [writer.name for writer in writers if writer not in nest]:
         edit.refuse(f"'{apart[0]}' writes '{buffer.name}', too")
-    near = [each for each in edit.tree.readers(buffer) if each in nest]
+    near = [reader for reader in edit.tree.readers(buffer) if reader in nest]
     around = None
     if near:
         around, place = _place_in(edit, buffer, writers, near)
     _check_whole(edit, writers[0], buffer)
-    consumers = [edit.block(each) for each in consumer_blocks or ()]
+    consumers = [edit.block(consumer_block) for consumer_block in consumer_blocks or ()]
     cached = staged_buffer(edit, buffer, storage_scope)
     name = edit.new_name(cached.name)
     node = make_copy_block(edit, name, cached, buffer)
@@ -60,14 +60,14 @@ def cache_write(
 def _place_in(edit: Edit, buffer: Buffer, writers: Sequence[Block], near: Sequence[Block]) -> tuple[Loop | None, int]:
     """Return the place after the last writer, in the loops that are also around the nearby readers."""
     order = order_of(edit)
-    last = max(writers, key=lambda each: order[each.name])
+    last = max(writers, key=lambda writer: order[writer.name])
     around, place = level_of(edit, last, near)
-    early = next((each.name for each in near if order[each.name] < order[last.name]), None)
+    early = next((block.name for block in near if order[block.name] < order[last.name]), None)
     reducing = None if around is None else is_reduced_by(last, [*edit.tree.around(around.name), around])
     if (
         early is not None
         or reducing is not None
-        or any(around is not None and each not in blocks_in([around]) for each in writers)
+        or any(around is not None and writer not in blocks_in([around]) for writer in writers)
     ):
         edit.refuse(
             f"'{near[0].name}' reads '{buffer.name}' in the same loops: cache the buffer before the loops are merged"
@@ -86,16 +86,16 @@ def _check_whole(edit: Edit, first: Block, buffer: Buffer) -> None:
     ):
         edit.refuse(f"'{first.name}' depends on previous values of '{buffer.name}'")
     iters = [plain_iter(first, index) for index in writes[0].indices]
-    sizes = [None if each is None else _reach(first, each) for each in iters]
-    known = [each.name for each in iters if each is not None]
+    sizes = [None if iter_ is None else _reach(first, iter_) for iter_ in iters]
+    known = [iter_.name for iter_ in iters if iter_ is not None]
     is_whole = all(own == size or index == 0 == size - 1
                    for own, size, index in zip(sizes, buffer.shape, writes[0].indices, strict=True))  # fmt: skip
     if buffer.is_given and not (is_whole and len(set(known)) == len(known)):
         edit.refuse(f"'{first.name}' writes only a part of '{buffer.name}', and the rest must keep its values")
 
 
-def _reach(block: Block, each: Iter) -> Size:
+def _reach(block: Block, iter_: Iter) -> Size:
     """Return the extent of an iter where the block has points."""
-    at = block.point()[each.name]
+    at = block.point()[iter_.name]
     limits = [limit for index, limit in block.where if index == at and isinstance(limit, int)]
-    return min([each.extent, *limits]) if isinstance(each.extent, int) else each.extent
+    return min([iter_.extent, *limits]) if isinstance(iter_.extent, int) else iter_.extent

@@ -23,7 +23,7 @@ def check_scope(edit: Edit, scope: str) -> None:
         return
     hints = {"shared.dyn": "shared", "warp": "local"}
     hint = f"; use '{hints[scope]}'" if scope in hints else ""
-    known = ", ".join((*COMMON, *(each.name for each in all_memories())))
+    known = ", ".join((*COMMON, *(memory.name for memory in all_memories())))
     edit.refuse(f"'{scope}' is no scope of memory (there are {known}){hint}")
 
 
@@ -90,7 +90,7 @@ def level_of(edit: Edit, block: Block, others: Sequence[Block]) -> tuple[Loop | 
     path = edit.tree.around(block.name)
     for number in range(len(path) + 1):
         siblings = path[number - 1].body if number else edit.tree.body
-        node = next(each for each in siblings if block in blocks_in([each]))
+        node = next(sibling for sibling in siblings if block in blocks_in([sibling]))
         if not any(other in blocks_in([node]) for other in others):
             return (path[number - 1] if number else None), siblings.index(node)
     raise AssertionError("a block stands apart from others in the innermost loop around it")
@@ -108,9 +108,9 @@ def buffer_at(edit: Edit, block: Block, which: Any) -> Buffer:
 
 def own_buffer(edit: Edit, block: Block, index: int | str) -> Buffer:
     """Return the n-th buffer that a block writes, which must not be a parameter."""
-    found = buffer_of(edit, block, block.writes, index, "writes")
-    check_own(edit, found)
-    return found
+    buffer = buffer_of(edit, block, block.writes, index, "writes")
+    check_own(edit, buffer)
+    return buffer
 
 
 def check_own(edit: Edit, buffer: Buffer) -> None:

@@ -71,7 +71,7 @@ def check_only_writer(edit: Edit, block: Block, buffer: Buffer) -> None:
 
 def plain_iter(block: Block, index: Size) -> Iter | None:
     """Return the iter that an index equals, or None."""
-    return next((each for each in block.iters if str(index) == each.name), None)
+    return next((iter_ for iter_ in block.iters if str(index) == iter_.name), None)
 
 
 class IterPoints(NamedTuple):
@@ -89,7 +89,7 @@ def points_in(block: Block, own: Iter, index: Size, reached: Range) -> IterPoint
     if by is not None:
         return IterPoints(Range(by * reached.start, by * reached.extent), True)
     by = factor_of(index, own.name)
-    others = {each.name: each.extent for each in block.iters if each is not own}
+    others = {iter_.name: iter_.extent for iter_ in block.iters if iter_ is not own}
     rest = range_of(substitute_zero(index, own.name), others)
     if by is None or by < 1 or rest is None or not isinstance(rest.extent, int):
         return None
@@ -119,8 +119,8 @@ def in_loops(
     """
     loops: list[tuple[str, Size]] = []
     bindings: list[Size] = []
-    for each in block.iters:
-        reached = ranges.get(each.name, Range(0, each.extent))
+    for iter_ in block.iters:
+        reached = ranges.get(iter_.name, Range(0, iter_.extent))
         if reached.extent == 1 and not keep_units:
             bindings.append(reached.start)
             continue

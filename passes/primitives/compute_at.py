@@ -48,7 +48,7 @@ def _place(edit: Edit, found: Block, around: Loop, index: int) -> int:
     needs = [
         place
         for place, node in enumerate(around.body)
-        if any(access.buffer in each.buffers for each in blocks_in([node]) for access in found.writes)
+        if any(access.buffer in block.buffers for block in blocks_in([node]) for access in found.writes)
     ]
     if index in (-1, -2):
         return needs[0] if index == -1 else 0
@@ -57,28 +57,28 @@ def _place(edit: Edit, found: Block, around: Loop, index: int) -> int:
     return index
 
 
-def _threads_around(edit: Edit, found: Block, around: Loop) -> dict[str, Size]:
+def _threads_around(edit: Edit, block: Block, around: Loop) -> dict[str, Size]:
     """Return the loops over threads that share the result: "shared" memory of a GPU serves all threads."""
-    if any(access.buffer.scope != "shared" for access in found.writes):
+    if any(access.buffer.scope != "shared" for access in block.writes):
         return {}
     loops = [*edit.tree.around(around.name), around]
     return {loop.name: loop.extent for loop in loops if loop.kind.startswith("threadIdx")}
 
 
-def needed_in(found: Block, around: Loop, inside: list[Block], together: Mapping[str, Size]) -> dict[str, Range]:
+def needed_in(block: Block, around: Loop, inside: list[Block], together: Mapping[str, Size]) -> dict[str, Range]:
     """Return the range of each iter that one step of the loop needs, for all steps of the loops in `together`."""
     inner, ranges = {**around.inner_extents(), **together}, dict[str, Range]()
     unclear: set[str] = set()
-    for access in found.writes:
+    for access in block.writes:
         reads = [place for user in inside for place in user.needed_places(access.buffer)]
         reached = ranges_of(reads, inner, access.buffer.shape)
-        for place, each in zip(access.indices, reached, strict=True):
-            for own in found.iters:
-                if (points := points_in(found, own, place, each)) is None or _is_all(own, points.range):
+        for place, range_ in zip(access.indices, reached, strict=True):
+            for own in block.iters:
+                if (points := points_in(block, own, place, range_)) is None or _is_all(own, points.range):
                     continue
                 if ranges.setdefault(own.name, points.range) != points.range:
                     unclear.add(own.name)
-    return {name: each for name, each in ranges.items() if name not in unclear}
+    return {name: range_ for name, range_ in ranges.items() if name not in unclear}
 
 
 def _is_all(own: Iter, points: Range) -> bool:

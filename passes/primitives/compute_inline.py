@@ -36,28 +36,28 @@ def compute_inline(edit: Edit, block: BlockRV) -> None:
     edit.tree = edit.tree.without_unused()
 
 
-def check_once(edit: Edit, found: Block) -> Access:
+def check_once(edit: Edit, block: Block) -> Access:
     """Return the only write of a block that writes each element of its buffer once."""
-    if len(found.writes) != 1:
-        edit.refuse(f"'{found.name}' has {len(found.writes)} outputs: only a block with one output can be inlined")
-    if found.is_reduction or found.inits is not None:
-        edit.refuse(f"'{found.name}' is a reduction: use compute_at")
-    access = found.writes[0]
-    if found.reads_output(0) or any(read.buffer is access.buffer for read in found.reads):
-        edit.refuse(f"'{found.name}' depends on previous values of '{access.buffer.name}': it can run only once")
-    check_only_writer(edit, found, access.buffer)
+    if len(block.writes) != 1:
+        edit.refuse(f"'{block.name}' has {len(block.writes)} outputs: only a block with one output can be inlined")
+    if block.is_reduction or block.inits is not None:
+        edit.refuse(f"'{block.name}' is a reduction: use compute_at")
+    access = block.writes[0]
+    if block.reads_output(0) or any(read.buffer is access.buffer for read in block.reads):
+        edit.refuse(f"'{block.name}' depends on previous values of '{access.buffer.name}': it can run only once")
+    check_only_writer(edit, block, access.buffer)
     return access
 
 
-def check_inlinable(edit: Edit, found: Block) -> Buffer:
+def check_inlinable(edit: Edit, block: Block) -> Buffer:
     """Return the buffer of a block that writes each element once, at indices that are its iters."""
-    access = check_once(edit, found)
-    named = [plain_iter(found, index) for index in access.indices]
-    plain = [each for each in named if each is not None]
-    fixed = [index for index, each in zip(access.indices, named, strict=True) if each is None]
-    if any(index != 0 for index in fixed) or len({each.name for each in plain}) != len(found.iters):
+    access = check_once(edit, block)
+    named = [plain_iter(block, index) for index in access.indices]
+    plain = [iter_ for iter_ in named if iter_ is not None]
+    fixed = [index for index, iter_ in zip(access.indices, named, strict=True) if iter_ is None]
+    if any(index != 0 for index in fixed) or len({each.name for each in plain}) != len(block.iters):
         edit.refuse(
-            f"'{found.name}' writes at [{', '.join(map(str, access.indices))}], but the indices must be its iters"
+            f"'{block.name}' writes at [{', '.join(map(str, access.indices))}], but the indices must be its iters"
         )
     return access.buffer
 

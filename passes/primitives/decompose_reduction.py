@@ -40,36 +40,36 @@ def decompose_reduction(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
     return edit.handle(edit.tree.block(name))
 
 
-def loops_at(edit: Edit, found: Block, before: Loop) -> tuple[list[Loop], list[Loop]]:
+def loops_at(edit: Edit, block: Block, before: Loop) -> tuple[list[Loop], list[Loop]]:
     """Return the loops outside of a loop around a block, and the loops from that loop to the block."""
-    around = edit.tree.around(found.name)
+    around = edit.tree.around(block.name)
     if before not in around:
-        edit.refuse(f"'{before.name}' is not around '{found.name}'")
+        edit.refuse(f"'{before.name}' is not around '{block.name}'")
     return around[: around.index(before)], around[around.index(before) :]
 
 
-def make_init_block(edit: Edit, found: Block, starts: Sequence[Expr], name: str, inner: Sequence[Loop]) -> Node:
+def make_init_block(edit: Edit, block: Block, starts: Sequence[Expr], name: str, inner: Sequence[Loop]) -> Node:
     """Return a block that writes initial values, in copies of the loops that move its points."""
-    kept = [number for number, each in enumerate(found.iters) if each.kind == SPATIAL]
-    bindings = [found.bindings[number] for number in kept]
-    used = {each for binding in bindings for each in variables_of(binding)}
+    kept = [number for number, iter_ in enumerate(block.iters) if iter_.kind == SPATIAL]
+    bindings = [block.bindings[number] for number in kept]
+    used = {text for binding in bindings for text in variables_of(binding)}
     copied = [loop for loop in inner if loop.name in used]
     new = edit.new_names([f"{loop.name}_init" for loop in copied])
     values: dict[str, Size] = {loop.name: variable(n, loop.extent) for loop, n in zip(copied, new, strict=True)}
     gone = {loop.name for loop in inner} - set(values)
-    where = tuple((index, limit) for index, limit in found.where if variables_of(index).isdisjoint(gone))
-    shift = {len(found.reads) + number: number for number in range(len(found.writes))}
-    reads = found.reads
+    where = tuple((index, limit) for index, limit in block.where if variables_of(index).isdisjoint(gone))
+    shift = {len(block.reads) + number: number for number in range(len(block.writes))}
+    reads = block.reads
     if any(expr.elements() for expr in starts):
-        shift = {number: number for number in range(len(found.accesses))}
+        shift = {number: number for number in range(len(block.accesses))}
     else:
         reads = ()
     node: Node = Block(
         name,
-        tuple(found.iters[number] for number in kept),
+        tuple(block.iters[number] for number in kept),
         tuple(substituted(binding, values) for binding in bindings),
         reads,
-        found.writes,
+        block.writes,
         tuple(expr.renumbered(shift) for expr in starts),
         where=tuple((substituted(index, values), limit) for index, limit in where),
     )

@@ -22,7 +22,7 @@ def static_steps(edit: Edit, loop: LoopRV, count: int) -> int:
 
 def divisors(number: int) -> list[int]:
     """Return the divisors of a number, sorted."""
-    small = [each for each in range(1, int(number**0.5) + 1) if number % each == 0]
+    small = [index for index in range(1, int(number**0.5) + 1) if number % index == 0]
     return sorted({*small, *(number // each for each in small)})
 
 
@@ -30,7 +30,7 @@ def draw_factors(edit: Edit, extent: int, count: int, largest: int) -> list[int]
     """Draw factors from the innermost on, each a divisor of the remaining extent."""
     factors: list[int] = []
     for place in range(count - 1):
-        factors.insert(0, edit.random.choice([each for each in divisors(extent) if place or each <= largest]))
+        factors.insert(0, edit.random.choice([divisor for divisor in divisors(extent) if place or divisor <= largest]))
         extent //= factors[0]
     return [extent, *factors]
 

@@ -12,5 +12,5 @@ def get_block(edit: Edit, name: str, func_name: str | None = None) -> BlockRV:
     """Return the block of a name. `func_name` selects the PrimFunc if several have such a block."""
     known = edit.tree.block_names()
     # TVM appends "_update" to the block that decompose_reduction leaves.
-    name = next((each for each in (name, name.removesuffix("_update")) if each in known), name)
+    name = next((text for text in (name, name.removesuffix("_update")) if text in known), name)
     return edit.handle(edit.any_block(BlockRV(edit.tree.name, name)))

@@ -74,11 +74,11 @@ def check_apart(edit: Edit, loop: Loop, what: str) -> None:
     """Check that each step of a loop writes elements of its own, so that steps may run at the same time."""
     inside = blocks_in([loop])
     for block in inside:
-        for each, binding in zip(block.iters, block.bindings, strict=True):
-            if each.kind == REDUCE and loop.name in variables_of(binding):
+        for iter_, binding in zip(block.iters, block.bindings, strict=True):
+            if iter_.kind == REDUCE and loop.name in variables_of(binding):
                 hint = "use rfactor, which creates a loop that adds to separate elements, or choose another loop"
                 problem = f"steps that are {what} would add to the same elements"
-                edit.refuse(f"'{loop.name}' reduces in block '{block.name}' ({each.name}): {problem}; {hint}")
+                edit.refuse(f"'{loop.name}' reduces in block '{block.name}' ({iter_.name}): {problem}; {hint}")
         if loop.name in loops_of(block, SPATIAL):
             continue
         for access in block.writes:

@@ -39,21 +39,21 @@ def merge(edit: Edit, *loops: LoopRV) -> LoopRV:
     return edit.handle(name)
 
 
-def _merged(edit: Edit, found: list[Loop]) -> str:
+def _merged(edit: Edit, loops: list[Loop]) -> str:
     """Merge adjacent loops, and return the name of the result."""
-    first = found[0]
-    for loop in found:
+    first = loops[0]
+    for loop in loops:
         if loop.kind != SERIAL:
             edit.refuse(f"'{loop.name}' is already {loop.kind}: merge it first")
         if loop.extent != first.extent:
             edit.refuse(f"'{loop.name}' has {loop.extent} steps, but '{first.name}' has {first.extent}")
-    _check_adjacent(edit, found)
-    for earlier, later in combinations(found, 2):
+    _check_adjacent(edit, loops)
+    for earlier, later in combinations(loops, 2):
         _check_steps(edit, earlier, later)
     name = edit.new_name(f"{first.name}_m")
     index = variable(name, first.extent)
-    body = tuple(node for loop in found for node in rebind(loop.body, {loop.name: index}))
-    for loop in found[1:]:
+    body = tuple(node for loop in loops for node in rebind(loop.body, {loop.name: index}))
+    for loop in loops[1:]:
         edit.replace(loop.name, [])
     edit.replace(first.name, [replace(first, name=name, body=body)])
     return name

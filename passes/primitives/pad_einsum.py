@@ -31,20 +31,20 @@ def pad_einsum(edit: Edit, block: BlockRV, padding: Sequence[int]) -> None:
     """
     found = edit.block(block)
     given = list(padding) if isinstance(padding, (list, tuple)) else []
-    if len(given) != len(found.iters) or any(type(each) is not int or each < 1 for each in given):
+    if len(given) != len(found.iters) or any(type(number) is not int or number < 1 for number in given):
         edit.refuse(f"expected {len(found.iters)} numbers of at least 1, one for each iter, got {padding!r}")
-    extents = {each.name: -(-each.extent // by) * by for each, by in zip(found.iters, given, strict=True)}
-    grown = {each.name for each in found.iters if extents[each.name] != each.extent}
+    extents = {iter_.name: -(-iter_.extent // by) * by for iter_, by in zip(found.iters, given, strict=True)}
+    grown = {iter_.name for iter_ in found.iters if extents[iter_.name] != iter_.extent}
     _check(edit, found, grown)
     path = plain_path(edit, found, "pad")
-    plain = {str(at): each for each, at in zip(found.iters, found.bindings, strict=True)}
+    plain = {str(at): iter_ for iter_, at in zip(found.iters, found.bindings, strict=True)}
     if not grown:
         return
     padded = {buffer: _padded(edit, found, buffer, extents) for buffer in found.buffers}
-    iters = tuple(replace(each, extent=extents[each.name]) for each in found.iters)
+    iters = tuple(replace(iter_, extent=extents[iter_.name]) for iter_ in found.iters)
     # A variable contains its extent.
-    longer = found.at({each.name: iter_variable(each) for each in iters})
-    bindings = tuple(variable(name, extents[each.name]) for name, each in plain.items())
+    longer = found.at({iter_.name: iter_variable(iter_) for iter_ in iters})
+    bindings = tuple(variable(name, extents[value.name]) for name, value in plain.items())
     new = longer.with_accesses(lambda access: Access(padded[access.buffer], access.indices))
     node: Node = replace(new, iters=iters, bindings=bindings)
     for loop in reversed(path):
@@ -61,10 +61,10 @@ def _check(edit: Edit, block: Block, grown: set[str]) -> None:
                 edit.refuse(f"'{block.name}' uses {where}: the indices of an einsum must be iters")
     if len(block.writes) != 1 or block.loaded:
         edit.refuse(f"'{block.name}' is no einsum, which has one output and reads only at its iters")
-    others = [each.name for each in edit.tree.writers(block.writes[0].buffer) if each is not block]
+    others = [writer.name for writer in edit.tree.writers(block.writes[0].buffer) if writer is not block]
     if others or (block.is_reduction and block.inits is None):
         edit.refuse(f"'{block.name}' has its init in another block: pad it before its reduction is decomposed")
-    if not (reduced := [each.name for each in block.iters if each.kind == REDUCE and each.name in grown]):
+    if not (reduced := [iter_.name for iter_ in block.iters if iter_.kind == REDUCE and iter_.name in grown]):
         return
     value = reducer_of(edit, block)
     factors = _factors(value.value) if value.operation.name in ("arith.addf", "arith.addi") else None
@@ -86,7 +86,7 @@ def _factors(expr: Expr) -> list[int] | None:
         return _factors(expr.operands[0])
     if not isinstance(expr, Compute) or expr.name not in _PRODUCTS:
         return None
-    found = [_factors(each) for each in expr.operands]
+    found = [_factors(operand) for operand in expr.operands]
     return None if None in found else [number for each in found if each is not None for number in each]
 
 
@@ -104,10 +104,10 @@ def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, Size]) 
     return Buffer(edit.tree.new_buffer_name(f"{buffer.name}_pad"), tuple(shape), buffer.element)
 
 
-def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> None:
+def _put(edit: Edit, block: Block, node: Node, padded: dict[Buffer, Buffer]) -> None:
     """Insert the block in its loops, after the copies of its inputs, before the copy of its output."""
-    edit.replace(edit.tree.body[edit.tree.nest_of(found)].name, [node])
-    written = found.writes[0].buffer
+    edit.replace(edit.tree.body[edit.tree.nest_of(block)].name, [node])
+    written = block.writes[0].buffer
     for buffer, copy in padded.items():
         if copy is buffer:
             continue

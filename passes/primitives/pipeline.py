@@ -171,10 +171,10 @@ def _with_versions(
 def _stepping(edit: Edit, loop: Loop, block: Block, old: Buffer, new: Buffer, offsets: Sequence[Size]) -> Block:
     """Return a block that uses its step's version, selected by an iter for the step."""
     at = variable(loop.name, loop.extent)
-    own = next((each for each, binding in zip(block.iters, block.bindings, strict=True)
-                if binding == at and each.name.startswith("vstep")), None)  # fmt: skip
+    own = next((iter_ for iter_, binding in zip(block.iters, block.bindings, strict=True)
+                if binding == at and iter_.name.startswith("vstep")), None)  # fmt: skip
     if own is None:
-        own = Iter(unique("vstep", [each.name for each in block.iters]), _kind(edit, loop, block), loop.extent)
+        own = Iter(unique("vstep", [iter_.name for iter_ in block.iters]), _kind(edit, loop, block), loop.extent)
         block = replace(block, iters=(*block.iters, own), bindings=(*block.bindings, at))
     step = variable(own.name, own.extent)
 

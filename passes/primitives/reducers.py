@@ -88,7 +88,7 @@ def _chosen(block: Block) -> list[Expr] | None:
             return None
         condition, *sides = expr.operands
         held = [isinstance(side, Element) and side.number == first + number for side in sides]
-        if sum(held) != 1 or any(each >= first for each in sides[held[0]].elements()):
+        if sum(held) != 1 or any(element >= first for element in sides[held[0]].elements()):
             return None
         values.append(sides[held[0]])
         conditions.append((condition, held[0]))
@@ -113,7 +113,7 @@ def _is_order(condition: Expr, values: Sequence[Expr], first: int) -> bool:
         strict = one if both is other else other
         if not isinstance(both, Compute) or both.name != "arith.andi":
             return False
-        equal, next_ = sorted(both.operands, key=lambda each: not _compares(each, _EQUAL, values, first))
+        equal, next_ = sorted(both.operands, key=lambda operand: not _compares(operand, _EQUAL, values, first))
         return (
             _compares(strict, _STRICT, values, first)
             and _compares(equal, _EQUAL, values, first)
@@ -163,12 +163,12 @@ def reducer_of(edit: Edit, block: Block) -> Reducer:
         known = ", ".join(name.partition(".")[2] for name in _NAMES)
         edit.refuse(f"'{block.name}' is no reduction by {known}: partial results cannot be combined")
     operands = _operands(result, result.name)
-    held = [part for part in operands if isinstance(part, Element) and part.number == own]
-    others = [part for part in operands if part not in held]
-    if len(held) != 1 or not others or any(own in part.elements() for part in others):
+    parts = [part for part in operands if isinstance(part, Element) and part.number == own]
+    others = [part for part in operands if part not in parts]
+    if len(parts) != 1 or not others or any(own in part.elements() for part in others):
         edit.refuse(f"'{block.name}' does not combine one value per step with '{block.writes[0].buffer.name}'")
     value = reduce(lambda one, other: replace(result, operands=(one, other)), others)
-    return Reducer(replace(result, operands=(held[0], value)) if len(operands) > 2 else result, value)
+    return Reducer(replace(result, operands=(parts[0], value)) if len(operands) > 2 else result, value)
 
 
 def _operands(expr: Expr, name: str) -> list[Expr]:

@@ -33,12 +33,12 @@ def reverse_compute_at(
     check_moves(edit, found, around)
     inside = blocks_in([around])
     read = [*(access.buffer for access in found.reads), *found.loaded]
-    if not (made := [buffer for buffer in written_by(inside) if buffer in read]):
+    if not (buffers := [buffer for buffer in written_by(inside) if buffer in read]):
         edit.refuse(f"nothing in '{around.name}' writes what '{found.name}' reads")
-    if any(buffer in found.loaded for buffer in made):
+    if any(buffer in found.loaded for buffer in buffers):
         edit.refuse(f"'{found.name}' reads at computed indices: it needs the complete buffer")
     outer = [*edit.tree.around(around.name), around]
-    for buffer in made:
+    for buffer in buffers:
         for writer in edit.tree.writers(buffer):
             if writer not in inside:
                 edit.refuse(f"'{writer.name}' writes '{buffer.name}', too, and is not in '{around.name}'")
@@ -46,33 +46,33 @@ def reverse_compute_at(
                 edit.refuse(
                     f"'{writer.name}' is not complete after one step of '{reducing.name}', along which it reduces"
                 )
-    place = _place(edit, around, made, index)
+    place = _place(edit, around, buffers, index)
     blocks, before = edit.tree.blocks(), blocks_in(around.body[:place])
     check_passes(edit, found, blocks[blocks.index(before[-1]) + 1 : blocks.index(found)])
-    check_passes(edit, found, inside, between=made)
-    node = _node(edit, found, around, inside, made, preserve_unit_loops)
+    check_passes(edit, found, inside, between=buffers)
+    node = _node(edit, found, around, inside, buffers, preserve_unit_loops)
     edit.replace(found.name, [])
     edit.insert(place, node, around)
     check_lanes(edit)
 
 
-def _node(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer], keep_units: bool) -> Node:
+def _node(edit: Edit, block: Block, around: Loop, inside: list[Block], buffers: list[Buffer], keep_units: bool) -> Node:
     """Return the block in loops over the elements that one step has computed."""
     try:
-        ranges, where = made_in(edit, found, around, inside, made)
+        ranges, where = made_in(edit, block, around, inside, buffers)
     except Refused:
-        node = in_loops_of_producer(edit, found, around, inside, made[0]) if len(made) == 1 else None
+        node = in_loops_of_producer(edit, block, around, inside, buffers[0]) if len(buffers) == 1 else None
         if node is None:
             raise
         return node
-    return in_loops(edit, found, ranges, keep_units=keep_units, where=where)
+    return in_loops(edit, block, ranges, keep_units=keep_units, where=where)
 
 
-def _place(edit: Edit, around: Loop, made: list[Buffer], index: int) -> int:
+def _place(edit: Edit, around: Loop, buffers: list[Buffer], index: int) -> int:
     """Return the index in the loop, which must follow all producers."""
     makes = [
         place for place, node in enumerate(around.body)
-        if any(buffer in made for buffer in written_by(blocks_in([node])))
+        if any(buffer in buffers for buffer in written_by(blocks_in([node])))
     ]  # fmt: skip
     first = makes[-1] + 1
     if index in (-1, -2):
@@ -82,9 +82,9 @@ def _place(edit: Edit, around: Loop, made: list[Buffer], index: int) -> int:
     return index
 
 
-def _left_out(edit: Edit, found: Block, writer: Block, inner: Collection[str]) -> tuple[_Limits, _Limits]:
+def _left_out(edit: Edit, block: Block, writer: Block, inner: Collection[str]) -> tuple[_Limits, _Limits]:
     """Return the conditions of a writer's points: in terms of the loops outside, and of the loops inside."""
-    ends = list(zip(writer.bindings, (each.extent for each in writer.iters), strict=True))
+    ends = list(zip(writer.bindings, (iter_.extent for iter_ in writer.iters), strict=True))
     outside, inside = [], []
     for guard in guards(writer, edit.tree.extents()):
         used = variables_of(guard.at)
@@ -96,19 +96,21 @@ def _left_out(edit: Edit, found: Block, writer: Block, inner: Collection[str]) -
             outside.append((guard.at, guard.limit))
         else:
             problem = f"'{writer.name}' excludes points where {guard.at} is not below {guard.limit}"
-            edit.refuse(f"{problem}, but '{found.name}' could not: split loops by factors that divide their extents")
+            edit.refuse(f"{problem}, but '{block.name}' could not: split loops by factors that divide their extents")
     return tuple(outside), tuple(inside)
 
 
-def made_in(edit: Edit, found: Block, around: Loop, inside: list[Block], made: list[Buffer]) -> tuple[_Ranges, _Limits]:
+def made_in(
+    edit: Edit, found: Block, around: Loop, inside: list[Block], buffers: list[Buffer]
+) -> tuple[_Ranges, _Limits]:
     """Return the ranges of iters that one step of the loop has computed, and the condition for such steps."""
     inner, ranges, where = around.inner_extents(), dict[str, Range](), dict[tuple[Size, Size], None]()
-    for buffer in made:
+    for buffer in buffers:
         boxes = []
-        for writer in (each for each in inside if each.writes_of(buffer)):
+        for writer in (block for block in inside if block.writes_of(buffer)):
             outer, within = _left_out(edit, found, writer, inner)
             where.update(dict.fromkeys(outer))
-            boxes += [box_of(writer.placed(each), inner, within) for each in writer.writes_of(buffer)]
+            boxes += [box_of(writer.placed(write), inner, within) for write in writer.writes_of(buffer)]
         box = boxes[0]
         if box is None or any(each != box for each in boxes):
             problem = (
@@ -128,13 +130,13 @@ def made_in(edit: Edit, found: Block, around: Loop, inside: list[Block], made: l
     return ranges, tuple(where)
 
 
-def _points(edit: Edit, found: Block, at: Size, reached: Range, around: Loop) -> tuple[str, Range]:
+def _points(edit: Edit, block: Block, at: Size, reached: Range, around: Loop) -> tuple[str, Range]:
     """Return the iter along which the block reads, and its range in the computed part."""
     step = f"one step of '{around.name}'"
-    for each in found.iters:
-        if (points := points_in(found, each, at, reached)) is None or not points.is_exact:
+    for iter_ in block.iters:
+        if (points := points_in(block, iter_, at, reached)) is None or not points.is_exact:
             continue
-        if each.kind == REDUCE:
-            edit.refuse(f"'{found.name}' reduces along '{each.name}', but {step} writes only a part of it")
-        return each.name, points.range
-    edit.refuse(f"'{found.name}' reads at {at}, but {step} writes only a part: it must be whole points of one iter")
+        if iter_.kind == REDUCE:
+            edit.refuse(f"'{block.name}' reduces along '{iter_.name}', but {step} writes only a part of it")
+        return iter_.name, points.range
+    edit.refuse(f"'{block.name}' reads at {at}, but {step} writes only a part: it must be whole points of one iter")

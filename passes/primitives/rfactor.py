@@ -41,7 +41,7 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
     combined = combiner_of(edit, block)
     target = block.writes[0]
     rank = len(target.buffer.shape)
-    if any(len(each.indices) != rank for each in block.writes):
+    if any(len(write.indices) != rank for write in block.writes):
         edit.refuse(f"the outputs of '{block.name}' have different numbers of dimensions")
     if type(factor_axis) is not int or not -rank - 1 <= factor_axis <= rank:
         edit.refuse(f"'{target.buffer.name}' has {rank} dimensions: factor_axis must be from {-rank - 1} to {rank}")
@@ -79,10 +79,10 @@ def _part(edit: Edit, block: Block, loop: Loop, name: str, partials: Sequence[Bu
     values: dict[str, Size] = {}
     within = [(index, limit) for index, limit in block.where if variables_of(index) <= reduced]
     where = tuple(each for each in block.where if each not in within)
-    for each, at in zip(block.iters, block.bindings, strict=True):
-        if each.kind == REDUCE:
-            values[each.name] = substituted(at, inner)
-            within.append((at, each.extent))
+    for iter_, at in zip(block.iters, block.bindings, strict=True):
+        if iter_.kind == REDUCE:
+            values[iter_.name] = substituted(at, inner)
+            within.append((at, iter_.extent))
     steps = [(substituted(index, inner), limit) for index, limit in within]
     steps += [(substituted(index, values), limit) for index, limit in block.within]
     variables = [variable(loop.name, loop.extent), *(variable(n.name[1:], n.extent) for n in others)]
@@ -109,7 +109,7 @@ def _whole(
     edit: Edit, block: Block, combined: tuple[Expr, ...], partials: Sequence[Buffer], axis: int, loop: Loop
 ) -> Node:
     """Return the block that combines the partial results, in new loops."""
-    spatial = [each for each in block.iters if each.kind == SPATIAL]
+    spatial = [iter_ for iter_ in block.iters if iter_.kind == SPATIAL]
     own = Iter(f"v{loop.name}", REDUCE, loop.extent)
     reads = _at_parts(block, partials, axis, own)
     return wrap_in_new_loops(edit, replace(block, iters=(*spatial, own), bindings=(), reads=reads, results=combined,

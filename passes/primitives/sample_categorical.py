@@ -45,5 +45,5 @@ def sample_categorical(
 def _check(edit: Edit, candidates: Sequence[int], probs: Sequence[float]) -> None:
     if len(probs) != len(candidates):
         edit.refuse(f"expected a probability for each of the numbers, got {len(probs)} for {len(candidates)}")
-    if any(not math.isfinite(each) or each < 0 for each in probs) or not sum(probs):
+    if any(not math.isfinite(prob) or prob < 0 for prob in probs) or not sum(probs):
         edit.refuse(f"probabilities must be at least 0, and not all 0, got {list(probs)}")

@@ -44,13 +44,13 @@ def _largest(extent: int, count: int, most: int) -> tuple[int, ...]:
     """Return factors with the largest last one."""
     if count == 1:
         return (extent,)
-    last = max(each for each in divisors(extent) if each <= max(most, 1))
+    last = max(divisor for divisor in divisors(extent) if divisor <= max(most, 1))
     return (extent // last, *[1] * (count - 2), last)
 
 
 def _completed(edit: Edit, extent: int, default: Sequence[int | None]) -> tuple[int, ...]:
     """Return a default with a number in place of None."""
-    known = prod(each for each in default if each is not None)
+    known = prod(number for number in default if number is not None)
     if list(default).count(None) > 1 or known < 1:
         edit.refuse(f"the default {list(default)} has more than one None, or a factor below 1")
-    return tuple(extent // known if each is None else each for each in default)
+    return tuple(extent // known if number is None else number for number in default)

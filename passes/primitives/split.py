@@ -54,17 +54,17 @@ def split(
 def _extents(edit: Edit, loop: Loop, factors: Sequence[int | None]) -> list[Size]:
     if not isinstance(factors, (list, tuple)) or not factors:
         edit.refuse(f"expected a list of factors, like [None, 8], got {factors!r}")
-    if wrong := [each for each in factors if each is not None and (type(each) is not int or each < 1)]:
+    if wrong := [factor for factor in factors if factor is not None and (type(factor) is not int or factor < 1)]:
         edit.refuse(f"a factor must be a number of at least 1, or None, not {wrong[0]!r}")
-    if (known := prod(each for each in factors if each is not None)) > _MOST_STEPS:
+    if (known := prod(factor for factor in factors if factor is not None)) > _MOST_STEPS:
         edit.refuse(f"the factors give {known} steps, at most {_MOST_STEPS} are allowed")
     if list(factors).count(None) > 1:
         edit.refuse("only one factor may be None")
     if None in factors:
         rest = -(-loop.extent // known)
-        return [rest if each is None else each for each in factors]
+        return [rest if factor is None else factor for factor in factors]
     if not isinstance(loop.extent, int):
         edit.refuse(f"'{loop.name}' has {loop.extent} steps: one factor must be None")
     if known < loop.extent:
         edit.refuse(f"the factors give {known} steps, but '{loop.name}' has {loop.extent}: make one of them None")
-    return [each for each in factors if each is not None]
+    return [factor for factor in factors if factor is not None]

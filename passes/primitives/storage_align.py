@@ -32,7 +32,7 @@ def storage_align(edit: Edit, block: BlockRV, buffer_index: int | str, axis: int
     if not 0 < factor <= _MOST_ELEMENTS or not 0 <= offset < factor:
         expected = f"expected a factor from 1 to {_MOST_ELEMENTS}, and an offset from 0 to below it"
         edit.refuse(f"{expected}, got {factor} and {offset}")
-    others = tuple(each for each in buffer.alignments if each.axis != own)
+    others = tuple(alignment for alignment in buffer.alignments if alignment.axis != own)
     new = replace(buffer, alignments=tuple(sorted((*others, StrideAlignment(own, factor, offset)))))
     edit.tree = edit.tree.exchanged(buffer, new)
     try:

@@ -23,19 +23,19 @@ def tensorize(
     """
     if not preserve_unit_iters:
         edit.refuse("loops of one step stay, so leave preserve_unit_iters=False out")
-    found = _loop_of(edit, block_or_loop)
-    check_serial(edit, [found])
-    found = _started(edit, found)
-    lanes = next((each for each in edit.tree.around(found.name) if each.kind == VECTORIZED), None)
+    loop = _loop_of(edit, block_or_loop)
+    check_serial(edit, [loop])
+    loop = _started(edit, loop)
+    lanes = next((each for each in edit.tree.around(loop.name) if each.kind == VECTORIZED), None)
     if lanes is not None:
-        edit.refuse(f"'{lanes.name}' around '{found.name}' is vectorized, but an intrinsic has no lanes")
+        edit.refuse(f"'{lanes.name}' around '{loop.name}' is vectorized, but an intrinsic has no lanes")
     intrin = find_intrin(str(tensor_intrin))
     try:
-        operands_of(edit.tree, found, intrin)
+        operands_of(edit.tree, loop, intrin)
     except Mismatch as mismatch:
-        edit.refuse(f"'{tensor_intrin}' does not compute '{found.name}': {mismatch}")
-    notes = {**found.annotations, INTRIN: tensor_intrin}
-    edit.replace(found.name, [replace(found, kind=TENSORIZED, annotations=notes)])
+        edit.refuse(f"'{tensor_intrin}' does not compute '{loop.name}': {mismatch}")
+    notes = {**loop.annotations, INTRIN: tensor_intrin}
+    edit.replace(loop.name, [replace(loop, kind=TENSORIZED, annotations=notes)])
 
 
 def _loop_of(edit: Edit, handle: BlockRV | LoopRV) -> Loop:
@@ -64,8 +64,8 @@ def _started(edit: Edit, found: Loop) -> Loop:
         return found  # the reduction starts again at each step of such a loop
     node = make_init_block(edit, block, block.inits, edit.new_name(f"{block.name}_init"), inner)
     still = dict.fromkeys([loop.name for loop in inner], 0)
-    steps = [at for each, at in zip(block.iters, block.bindings, strict=True) if each.kind == REDUCE]
-    first = tuple((at, 1) for at in (substituted(each, still) for each in steps) if at != 0)
+    steps = [at for iter_, at in zip(block.iters, block.bindings, strict=True) if iter_.kind == REDUCE]
+    first = tuple((at, 1) for at in (substituted(step, still) for step in steps) if at != 0)
     (node,) = map_nodes([node], lambda each: replace(each, where=(*each.where, *first)))
     edit.replace(block.name, [replace(block, inits=None)])
     edit.replace(found.name, [node, edit.tree.loop(found.name)])

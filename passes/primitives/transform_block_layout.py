@@ -26,7 +26,7 @@ def transform_block_layout(edit: Edit, block: BlockRV, index_map: IndexMap) -> N
     path = plain_path(edit, found, "transform")
     check_serial(edit, path)
     check_independent(edit, path)
-    extents = [each.extent for each in found.iters]
+    extents = [iter_.extent for iter_ in found.iters]
     names = [f"v{number}" for number in range(len(index_map.results))]
     if (inverse := index_map.inverse(names, extents)) is None:
         sizes = ", ".join(map(str, extents))
@@ -35,19 +35,19 @@ def transform_block_layout(edit: Edit, block: BlockRV, index_map: IndexMap) -> N
     shape = shape_of(edit, index_map.results, dict(zip(index_map.parameters, extents, strict=True)))
     iters = tuple(Iter(*each) for each in zip(names, _kinds(edit, found, index_map), shape, strict=True))
     points = inverse.at(list(map(iter_variable, iters)))
-    values = {each.name: point for each, point in zip(found.iters, points, strict=True)}
+    values = {iter_.name: point for iter_, point in zip(found.iters, points, strict=True)}
     new = found.at(values).with_accesses(lambda each: Access(each.buffer, tuple(map(undivided, each.indices))))
     edit.replace((path[0] if path else found).name, [wrap_in_new_loops(edit, replace(new, iters=iters))])
 
 
-def _kinds(edit: Edit, found: Block, index_map: IndexMap) -> list[str]:
+def _kinds(edit: Edit, block: Block, index_map: IndexMap) -> list[str]:
     """Return the kind of each result of a map. All iters of a result must have the same kind."""
-    iters = [iter_variable(each) for each in found.iters]
-    kinds = {each.name: each.kind for each in found.iters}
+    iters = [iter_variable(iter_) for iter_ in block.iters]
+    kinds = {iter_.name: iter_.kind for iter_ in block.iters}
     made = []
     for result in index_map.at(iters):
         of = {kinds[name] for name in variables_of(result)}
         if len(of) > 1:
-            edit.refuse(f"{result} mixes spatial iters of '{found.name}' with iters of its reduction")
+            edit.refuse(f"{result} mixes spatial iters of '{block.name}' with iters of its reduction")
         made.append(next(iter(of), SPATIAL))
     return made

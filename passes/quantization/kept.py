@@ -13,10 +13,10 @@ _PRODUCTS = frozenset({"relax.matmul", "relax.einsum", *CONVOLUTIONS})
 
 def multiplies_quantized(op: Operation) -> bool:
     """Check whether all operands of a product or convolution are dequantized. It can then become an integer product."""
-    return op.name in _PRODUCTS and all(defining_op(each, _DEQUANTIZE) is not None for each in op.operands)
+    return op.name in _PRODUCTS and all(defining_op(operand, _DEQUANTIZE) is not None for operand in op.operands)
 
 
 def is_of_quantized_model(op: Operation) -> bool:
     """Check for a dequantize that is more than decompression of weights for products of real numbers."""
     users = users_of(op.results[0]) if op.name == _DEQUANTIZE else []
-    return any(each.name not in _PRODUCTS or multiplies_quantized(each) for each in users)
+    return any(user.name not in _PRODUCTS or multiplies_quantized(user) for user in users)

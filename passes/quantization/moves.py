@@ -31,19 +31,19 @@ def dequantize_behind(op: OpView, rewriter: Rewriter) -> Outcome:
     return found.others(moved, result.type, axis)
 
 
-def _axis_behind(op: OpView, found: Quantized) -> int | None:
+def _axis_behind(op: OpView, quantized_: Quantized) -> int | None:
     """Return the axis of several scales after the move, 0 for one scale, or None if the scales cannot follow."""
-    if (name := op.operation.name) in _POOLS and not positive(found.scale):
+    if (name := op.operation.name) in _POOLS and not positive(quantized_.scale):
         return None  # a negative scale turns the maximum into the minimum
     if name == "relax.take" and op.mode == "nan":
         return None
-    if found.is_single:
+    if quantized_.is_single:
         return 0
     if name != "relax.permute_dims":
         return None
-    rank = len(shape_of(found.numbers) or ())
+    rank = len(shape_of(quantized_.numbers) or ())
     axes = [normal_axis(axis, rank) for axis in op.axes] if op.axes is not None else list(reversed(range(rank)))
-    return axes.index(found.axis(rank)) if axes else None
+    return axes.index(quantized_.axis(rank)) if axes else None
 
 
 def _again(operation: Operation, operands: Sequence[Value], dtype: str) -> Value:
@@ -69,7 +69,7 @@ def dequantize_behind_concat(op: OpView, rewriter: Rewriter) -> Outcome:
     first = parts[0] if parts else None
     if first is None or not first.is_single:
         return None
-    same = [each for each in parts if each is not None and _are_alike(each, first)]
+    same = [part for part in parts if part is not None and _are_alike(part, first)]
     if len(same) < len(parts):
         return None
     joined = _again(op.operation, [each.numbers for each in same], first.dtype)

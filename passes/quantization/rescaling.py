@@ -101,13 +101,13 @@ def drop_limit(op: OpView, rewriter: Rewriter) -> Outcome:
     limit = defining_op(real, *_LIMITS)
     if limit is None or use_count(real) != 1 or not _is_known(limit) or not is_without_effect(real, op):
         return None
-    (numbers, *_) = (each for each in limit.operation.operands if not is_constant(each))
+    (numbers, *_) = (operand for operand in limit.operation.operands if not is_constant(operand))
     return make(op, "relax.quantize", [numbers, *others], dict(op.operation.attributes.items()))
 
 
 def _is_known(limit: OpView) -> bool:
     """Check whether all operands but the limited numbers are constants."""
-    return sum(not is_constant(each) for each in limit.operation.operands) == 1
+    return sum(not is_constant(operand) for operand in limit.operation.operands) == 1
 
 
 def rescale_once(op: OpView, rewriter: Rewriter) -> Outcome:

@@ -34,8 +34,8 @@ def check_layout(layout: object, where: str) -> None:
 def layout_passes(layout: str) -> list[str]:
     """Return the pass that brings convolutions and pools into a layout, which `check_layout` accepts."""
     data, _, kernel = layout.partition(":")
-    found = [find_op(f"relax.nn.{name}") for name in _OPERATORS["".join(sorted(data))]]
-    asked = ",".join(f"{op.full_name}:{_layouts(op, data, kernel)}" for op in found if isinstance(op, OpDef))
+    ops = [find_op(f"relax.nn.{name}") for name in _OPERATORS["".join(sorted(data))]]
+    asked = ",".join(f"{op.full_name}:{_layouts(op, data, kernel)}" for op in ops if isinstance(op, OpDef))
     return [f"relax-convert-layout{{desired={asked}}}"]
 
 

@@ -27,12 +27,12 @@ def is_only(part: GraphPattern, *names: str) -> bool:
     return isinstance(part, Op) and set(part.names) <= set(names)
 
 
-def with_operands(op: Op, made: Mapping[GraphPattern, GraphPattern]) -> Op:
+def with_operands(op: Op, patterns: Mapping[GraphPattern, GraphPattern]) -> Op:
     """Return the pattern with other patterns of operands."""
-    if all(part is other for part, other in made.items()):
+    if all(part is other for part, other in patterns.items()):
         return op
     by_operator = {
-        name: {key: tuple(made[each] for each in parts) for key, parts in operands.items()}
+        name: {key: tuple(patterns[each] for each in parts) for key, parts in operands.items()}
         for name, operands in op.by_operator.items()
     }
     return op.but(operands=by_operator[op.names[0]], by_operator=by_operator)
@@ -64,12 +64,12 @@ class _ToQuantized:
     def _convert(self, pattern: GraphPattern) -> GraphPattern:
         if isinstance(pattern, Named) and pattern.name in self._types:
             types = self._types[pattern.name]
-            numbers = _without_dtype(pattern.inner).has_dtype(*(each.dtype for each in types)).named(pattern.name)
+            numbers = _without_dtype(pattern.inner).has_dtype(*(type_.dtype for type_ in types)).named(pattern.name)
             real = is_op(DEQUANTIZE)(numbers, *_scales(pattern.name)).used_once()
-            if not any(each.granularity == "mx" for each in types):
+            if not any(type_.granularity == "mx" for type_ in types):
                 return real
             blocks = _mx_blocks(numbers, pattern.name)
-            return blocks if all(each.granularity == "mx" for each in types) else real | blocks
+            return blocks if all(type_.granularity == "mx" for type_ in types) else real | blocks
         if isinstance(pattern, Op) and pattern.operands is not None:
             return with_operands(pattern, {part: self.part(part) for part in pattern.parts})
         if isinstance(pattern, Either):

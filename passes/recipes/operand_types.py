@@ -104,9 +104,9 @@ def parse_operand_type(text: object, where: str) -> OperandType:
         if word not in _WORDS:
             raise RelaxError(f"{where}: '{text}': unknown word '{word}'{suggest(word, _WORDS)}")
     kind, block = _granularity(granularity if at else "tensor", f"{where}: '{text}'")
-    found = OperandType(name, kind, block, **dict.fromkeys(words, True))
-    _check(found, f"{where}: '{text}'")
-    return found
+    operand_type = OperandType(name, kind, block, **dict.fromkeys(words, True))
+    _check(operand_type, f"{where}: '{text}'")
+    return operand_type
 
 
 def _granularity(text: str, where: str) -> tuple[Granularity, int]:
@@ -122,30 +122,32 @@ def _granularity(text: str, where: str) -> tuple[Granularity, int]:
     raise RelaxError(f"{where}: '@{text}': expected one of {', '.join(_GRANULARITIES)}, such as @block32")
 
 
-def _check(found: OperandType, where: str) -> None:
-    if found.derived and found.granularity != "tensor":
+def _check(operand_type: OperandType, where: str) -> None:
+    if operand_type.derived and operand_type.granularity != "tensor":
         raise RelaxError(f"{where}: a derived scale has the granularity of the scales that it comes from")
-    if found.derived and found.dynamic:
+    if operand_type.derived and operand_type.dynamic:
         raise RelaxError(f"{where}: a derived scale is computed with the others, so 'dynamic' contradicts it")
-    if found.derived and found.bits < _BITS_OF_SUMS:
+    if operand_type.derived and operand_type.bits < _BITS_OF_SUMS:
         raise RelaxError(f"{where}: a derived scale is for a bias that is added to sums of 32 bits: 'i32 derived'")
-    if found.name == "i32" and not found.derived:
+    if operand_type.name == "i32" and not operand_type.derived:
         raise RelaxError(f"{where}: 32 bits are for a bias with a derived scale: 'i32 derived'")
     for word in ("narrow", "reduced"):
-        if found.is_float and getattr(found, word):
+        if operand_type.is_float and getattr(operand_type, word):
             raise RelaxError(f"{where}: '{word}' is for integers")
-    if found.narrow and found.reduced:
+    if operand_type.narrow and operand_type.reduced:
         raise RelaxError(f"{where}: 'narrow' and 'reduced' are two ranges: state one of them")
-    if found.dynamic and found.granularity == "block":
+    if operand_type.dynamic and operand_type.granularity == "block":
         raise RelaxError(f"{where}: scales of blocks are computed when the model is quantized, not at run time")
-    if found.granularity == "mx":
-        _check_mx(found, where)
-    if found.symmetric and found.name.startswith("u"):
-        raise RelaxError(f"{where}: an unsigned type has no symmetric range: use '{found.name.replace('u', 'i')}'")
+    if operand_type.granularity == "mx":
+        _check_mx(operand_type, where)
+    if operand_type.symmetric and operand_type.name.startswith("u"):
+        raise RelaxError(
+            f"{where}: an unsigned type has no symmetric range: use '{operand_type.name.replace('u', 'i')}'"
+        )
 
 
-def _check_mx(found: OperandType, where: str) -> None:
-    if found.name not in _MX_EXPONENTS:
+def _check_mx(operand_type: OperandType, where: str) -> None:
+    if operand_type.name not in _MX_EXPONENTS:
         raise RelaxError(f"{where}: numbers of MX blocks are {', '.join(_MX_EXPONENTS)}")
-    if words := [word for word in _WORDS if word != "narrow" and getattr(found, word)]:
+    if words := [word for word in _WORDS if word != "narrow" and getattr(operand_type, word)]:
         raise RelaxError(f"{where}: leave out '{words[0]}': MX blocks have scales of their own, without zero points")

@@ -79,7 +79,7 @@ class Op(Entry):
         if not operands:
             raise RelaxError(f"{self!r}: an entry states the type of at least one operand, such as x='i8'")
         self.types: dict[str, tuple[OperandType, ...]] = {
-            name: _types(given, f"{self!r}, {name}") for name, given in operands.items() if given is not None
+            name: _types(operand, f"{self!r}, {name}") for name, operand in operands.items() if operand is not None
         }
         if RESULT not in operands:
             first = next(iter(self.types.values()), ())
@@ -209,7 +209,7 @@ class Recipe:
 
     def entry(self, pattern: str) -> Op | None:
         """Return the entry Op that names a pattern."""
-        return next((each for each in self.ops if each.name == pattern), None)
+        return next((op for op in self.ops if op.name == pattern), None)
 
     def patterns(self, rows: Mapping[str, GraphPattern]) -> list[tuple[Op, GraphPattern]]:
         """Return the entries Op with their patterns. `rows` are the patterns of the codegen by name."""

@@ -19,9 +19,9 @@ def is_quantized_type(dtype: str) -> bool:
 
 def check_dtypes(entry: str, pattern: GraphPattern, types: Mapping[str, Sequence[OperandType]], result: str) -> None:
     """Raise RelaxError if an entry states types that the integers of its pattern do not have."""
-    found = _stated_dtypes(pattern, result)
+    stated_dtypes = _stated_dtypes(pattern, result)
     for name, stated in types.items():
-        dtypes = found.get(name, set())
+        dtypes = stated_dtypes.get(name, set())
         wrong = [each for each in stated if dtypes and each.dtype not in dtypes]
         # The result has the types of the first operand by default, of which one is enough.
         if wrong and (name != result or len(wrong) == len(stated)):
@@ -36,10 +36,10 @@ def _stated_dtypes(pattern: GraphPattern, result: str) -> dict[str, set[str]]:
     for part in walk(pattern):
         names = [each.name for each in _conditions(part) if isinstance(each, Named)]
         names += [result] if part is pattern else []
-        for each in _conditions(part):
-            if isinstance(each, OfType) and each.dtypes and all(map(is_quantized_type, each.dtypes)):
+        for condition in _conditions(part):
+            if isinstance(condition, OfType) and condition.dtypes and all(map(is_quantized_type, condition.dtypes)):
                 for name in names:
-                    found[name].update(each.dtypes)
+                    found[name].update(condition.dtypes)
     return {name: dtypes for name, dtypes in found.items() if "integer" not in dtypes}
 
 

@@ -12,11 +12,11 @@ from ..scales.weights import CONVOLUTIONS
 
 _DIMENSIONS = ("1d", "2d", "3d")
 PRODUCTS = ("relax.matmul", *CONVOLUTIONS)
-POOLS = tuple(f"relax.nn.avg_pool{each}" for each in _DIMENSIONS)
-GLOBAL_POOLS = tuple(f"relax.nn.adaptive_avg_pool{each}" for each in _DIMENSIONS)
+POOLS = tuple(f"relax.nn.avg_pool{dimension}" for dimension in _DIMENSIONS)
+GLOBAL_POOLS = tuple(f"relax.nn.adaptive_avg_pool{dimension}" for dimension in _DIMENSIONS)
 #: Operators that select elements: their results are rescaled.
 SELECTIONS = (
-    *(f"relax.nn.max_pool{each}" for each in _DIMENSIONS),
+    *(f"relax.nn.max_pool{dimension}" for dimension in _DIMENSIONS),
     *("relax.reshape", "relax.permute_dims", "relax.strided_slice", "relax.max"),
 )
 SUMS = ("relax.add", "relax.subtract")

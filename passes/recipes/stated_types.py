@@ -30,7 +30,7 @@ def has_stated_types(op: Op) -> Check:
 
     def has_types(match: Match) -> bool | str:
         for name, types in op.types.items():
-            if f"{name}_scale" not in match or any(each.granularity == "mx" for each in types):
+            if f"{name}_scale" not in match or any(type_.granularity == "mx" for type_ in types):
                 continue  # an optional operand, a real result, or blocks, which have patterns of their own
             if reason := _refusal(match, name, types, op):
                 return f"'{op.name}': {reason}"
@@ -44,18 +44,18 @@ def _refusal(match: Match, name: str, types: Sequence[OperandType], op: Op) -> s
     value = match.root.results[0] if name == RESULT else match[name]
     info = decode(value.type)
     dtype = info.dtype if isinstance(info, TensorInfo) else str(value.type)
-    if not (alike := [each for each in types if each.dtype == dtype]):
+    if not (alike := [type_ for type_ in types if type_.dtype == dtype]):
         return f"{name} has elements of {dtype}, and the recipe states {_shown(types)}"
-    reasons = [next(_problems(match, name, each, op), "") for each in alike]
+    reasons = [next(_problems(match, name, operand_type, op), "") for operand_type in alike]
     return "" if "" in reasons else f"{name} {reasons[0]}, and the recipe states {_shown(types)}"
 
 
 def _shown(types: Sequence[OperandType]) -> str:
-    return " or ".join(f"'{each}'" for each in types)
+    return " or ".join(f"'{type_}'" for type_ in types)
 
 
 def _problems(match: Match, name: str, type_: OperandType, op: Op) -> Iterator[str]:
-    scale, zero_point = (elements_of(match[f"{name}_{each}"]) for each in ("scale", "zero_point"))
+    scale, zero_point = (elements_of(match[f"{name}_{text}"]) for text in ("scale", "zero_point"))
     if scale is None or zero_point is None:
         return  # f8 and f6, which have no zero points
     if type_.derived:
@@ -100,14 +100,14 @@ def _is_along_channels(match: Match, name: str, op: Op) -> bool:
 
 def _weights(match: Match, op: Op) -> str | None:
     """Return the name of the first constant without a derived scale. Its scale is a factor of derived ones."""
-    return next((each for each in op.operands if _is_weight(match, each, op)), None)
+    return next((operand for operand in op.operands if _is_weight(match, operand, op)), None)
 
 
 def _problems_of_derived(match: Match, scale: ndarray, op: Op) -> Iterator[str]:
     import numpy
 
     names = [each for each in (DATA, _weights(match, op)) if each is not None]
-    factors = [elements_of(match[f"{each}_scale"]) for each in names if f"{each}_scale" in match]
+    factors = [elements_of(match[f"{name}_scale"]) for name in names if f"{name}_scale" in match]
     if len(factors) < 2 or factors[0] is None or factors[1] is None:
         return
     expected = (factors[0].astype(float) * factors[1].astype(float)).reshape(-1)
@@ -136,10 +136,10 @@ def _problems_of_range(match: Match, name: str, type_: OperandType) -> Iterator[
 
 def _readers(match: Match, name: str) -> tuple[Operation, Operation] | None:
     """Return the dequantize of an operand, and the operation that reads its real numbers."""
-    real = next((each for each in match.operations if match[name] in list(each.operands)), None)
+    real = next((operation for operation in match.operations if match[name] in list(operation.operands)), None)
     if real is None:
         return None
-    reader = next((each for each in match.operations if real.results[0] in list(each.operands)), None)
+    reader = next((operation for operation in match.operations if real.results[0] in list(operation.operands)), None)
     return None if reader is None else (real, reader)
 
 

@@ -68,7 +68,7 @@ def _border_of(op: GenericOp) -> _Border | None:
     if op.operation.name != GENERIC or op.inputs or len(op.outputs) != 1 or op.reductions or None in op.known_sizes:
         return None
     choice = made_by(last_of(op.block).operands[0], "scf.if")
-    is_identity = [plain_dim(each) for each in op.output_maps[0].results] == list(range(len(op.kinds)))
+    is_identity = [plain_dim(result) for result in op.output_maps[0].results] == list(range(len(op.kinds)))
     if choice is None or not is_identity or len(choice.results) != 1:
         return None
     inside, number = (last_of(region.blocks[0]).operands[0] for region in choice.regions)
@@ -114,11 +114,11 @@ def _ranges(values: BodyValues, condition: Value, sizes: Sequence[int]) -> list[
     ranges = [(0, size) for size in sizes]
     left = [condition]
     while left:
-        each = left.pop()
-        both, compared = made_by(each, "arith.andi"), made_by(each, "arith.cmpi")
+        value = left.pop()
+        both, compared = made_by(value, "arith.andi"), made_by(value, "arith.cmpi")
         if both is not None:
             left += both.operands
-        elif values.truth(each) is True:
+        elif values.truth(value) is True:
             continue
         elif compared is None or not _narrow(values, compared, ranges):
             return None

@@ -54,7 +54,7 @@ def _producer(op: GenericOp, chain: set[Operation]) -> GenericOp | None:
 def _is_elementwise(op: GenericOp) -> bool:
     """Check that an operation computes each element of its only result once, at the element's place."""
     attributes = op.operation.attributes
-    if any(len(each.regions) for each in operations_of(op.block)):
+    if any(len(operation.regions) for operation in operations_of(op.block)):
         return False
     if len(op.outputs) != 1 or op.reductions or PLAN in attributes or UNPLANNED in attributes:
         return False
@@ -66,22 +66,22 @@ def _is_reduced(value: Value) -> bool:
     made = made_by(value, GENERIC)
     if made is None or not GenericOp(made).reductions or len(GenericOp(made).inputs) < 2:
         return False
-    return all(each.name in _OF_PRODUCTS for each in operations_of(GenericOp(made).block))
+    return all(operation.name in _OF_PRODUCTS for operation in operations_of(GenericOp(made).block))
 
 
 def _join(producer: GenericOp, consumer: GenericOp) -> Operation:
     """Replace two operations by one. Return the one."""
     (result,) = producer.operation.results
     place = list(consumer.inputs).index(result)
-    count, others = producer.input_count, [each for each in range(consumer.input_count) if each != place]
+    count, others = producer.input_count, [index for index in range(consumer.input_count) if index != place]
     inputs = [*producer.inputs, *(consumer.inputs[each] for each in others)]
     maps = [*producer.maps[:count], *(consumer.maps[each] for each in others), consumer.output_maps[0]]
 
     def body(*scalars: Number) -> Value:
-        values = [each.value for each in scalars]
+        values = [scalar.value for scalar in scalars]
         between = _copy_body(producer.block, values[:count])
         mine = dict(zip(others, values[count:], strict=False))
-        return _copy_body(consumer.block, [mine.get(each, between) for each in range(consumer.input_count)])
+        return _copy_body(consumer.block, [mine.get(index, between) for index in range(consumer.input_count)])
 
     with ir.InsertionPoint(consumer.operation), consumer.operation.location:
         (whole,) = linalg.generic(inputs, consumer.outputs, maps, consumer.kinds, body)
@@ -98,9 +98,9 @@ def _join(producer: GenericOp, consumer: GenericOp) -> Operation:
 
 def _copy_body(block: Block, arguments: Sequence[Value]) -> Value:
     """Copy a body to the insertion point, with other arguments. Return the value that it yields."""
-    made: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=False))
+    values: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=False))
     for operation in operations_of(block)[:-1]:
-        made = {**{operand: operand for operand in operation.operands}, **made}  # constants from outside
-        copy_operation(operation, made)
+        values = {**{operand: operand for operand in operation.operands}, **values}  # constants from outside
+        copy_operation(operation, values)
     (yielded,) = last_of(block).operands
-    return made.get(yielded, yielded)
+    return values.get(yielded, yielded)

@@ -149,8 +149,8 @@ def windows_over_copy(block: Block, machine: Machine) -> PaddedWindows | None:
         op = None if padding is None or not _is_large(padding.whole, machine) else analyzed(operation)
         if op is None or padding is None or not op.reductions:
             continue
-        if (found := _windows(op, padding, machine)) is not None:
-            return found
+        if (windows := _windows(op, padding, machine)) is not None:
+            return windows
     return None
 
 
@@ -179,22 +179,22 @@ def _windows(op: StructuredOp, padding: Padding, machine: Machine) -> PaddedWind
     reader = len(ops) - 1
     ops += _consumers(op)
     ends = range(len(ops), reader, -1)
-    found = (_find_partial(ops[:end], reader, padding, machine) for end in ends)
-    return next((each for each in found if each is not None), None)
+    partials = (_find_partial(ops[:end], reader, padding, machine) for end in ends)
+    return next((windows for windows in partials if windows is not None), None)
 
 
 def _consumers(op: StructuredOp) -> list[StructuredOp]:
     """Return the chain of operations that read the results, up to the first one without analysable loops."""
-    found: list[StructuredOp] = []
-    made = set(op.operation.results)
+    consumers: list[StructuredOp] = []
+    results = set(op.operation.results)
     for operation in operations_of(op.operation.block):
-        if made.isdisjoint(operation.operands):
+        if results.isdisjoint(operation.operands):
             continue
         if (reader := analyzed(operation)) is None:
             break
-        found.append(reader)
-        made.update(operation.results)
-    return found
+        consumers.append(reader)
+        results.update(operation.results)
+    return consumers
 
 
 def _find_partial(ops: Sequence[StructuredOp], reader: int, padding: Padding, machine: Machine) -> PaddedWindows | None:
@@ -203,25 +203,25 @@ def _find_partial(ops: Sequence[StructuredOp], reader: int, padding: Padding, ma
     if not _is_read_once(op, padding.whole):
         return None
     made = {result: number for number, each in enumerate(ops) for result in each.operation.results}
-    wanted = results_to_store(ops, made)
+    values = results_to_store(ops, made)
     shared = [loop for loop in shared_loops(ops, made, padding.whole) if not is_vector(ops, [loop], loop)]
     along = _window_axis(op, padding)
     apart = {index.dim for axis, index in enumerate(access) if not padding.is_along(axis) and not index.is_partial}
     parts = sort_loops(ops[-1], [loop for loop in shared if loop[reader] in apart])
     rows = [loop for loop in shared if along is not None and loop[reader] == along.dim]
-    if wanted is None:
+    if values is None:
         return None
 
     def parts_of(at_once: int) -> PaddedWindows:
         loops = (*parts, *(rows if at_once else ()))
-        group = RowGroup(tuple(ops), loops, wanted, (padding.whole,))
+        group = RowGroup(tuple(ops), loops, values, (padding.whole,))
         return PaddedWindows(
             padding, group, op, tuple(loop[reader] for loop in loops), along if at_once else None, at_once or 1
         )
 
     counts = _rows_at_once(op, padding, along, machine) if rows and along is not None else [0]
     candidates = (parts_of(count) for count in counts if count or parts)
-    return next((each for each in candidates if each.is_shared(machine)), None)
+    return next((candidate for candidate in candidates if candidate.is_shared(machine)), None)
 
 
 def _access(op: StructuredOp, tensor: Value) -> tuple:

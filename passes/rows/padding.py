@@ -45,7 +45,7 @@ def padding_of(whole: Value) -> Padding | None:
         makers += [border, fill, *_outs(fill)]
         if not _add_border(SlicePlace.of(border), place, after):
             return None
-    before = tuple(each for each in place.offsets if isinstance(each, int))
+    before = tuple(offset for offset in place.offsets if isinstance(offset, int))
     is_dense = all(stride == 1 for stride in place.strides)
     if made_by(room, "tensor.empty") is None or number is None or len(before) < len(place.offsets) or not is_dense:
         return None

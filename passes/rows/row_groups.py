@@ -88,8 +88,8 @@ def rows_in(block: Block) -> Iterator[RowGroup]:
         while len(run) > 1:
             # Take the longest run that fits, usually all of it.
             for end in range(len(run), 1, -1):
-                if (found := _rows(run[:end])) is not None:
-                    yield found
+                if (rows := _rows(run[:end])) is not None:
+                    yield rows
                     break
             else:
                 end = 1
@@ -99,16 +99,16 @@ def rows_in(block: Block) -> Iterator[RowGroup]:
 def _runs(block: Block) -> list[list[StructuredOp]]:
     """Return runs of structured operations without users of their results between them."""
     runs: list[list[StructuredOp]] = [[]]
-    made: set[Value] = set()
+    values: set[Value] = set()
     for operation in operations_of(block):
         if (op := analyzed(operation)) is not None:
             runs[-1].append(op)
-            made.update(operation.results)
+            values.update(operation.results)
             continue
         is_plain = operation.name in _BETWEEN or (operation.name.startswith("arith.") and not len(operation.regions))
-        if not is_plain or not made.isdisjoint(operation.operands):
+        if not is_plain or not values.isdisjoint(operation.operands):
             runs.append([])
-            made.clear()
+            values.clear()
     return runs
 
 
@@ -136,8 +136,8 @@ def _rows(ops: Sequence[StructuredOp]) -> RowGroup | None:
     loops = sort_loops(ops[-1], shared)
     if any(_is_product(op, [loop[number] for loop in loops]) for number, op in enumerate(ops)):
         return None
-    wanted = results_to_store(ops, made)
-    return None if wanted is None else RowGroup(tuple(ops), tuple(loops), wanted)
+    values = results_to_store(ops, made)
+    return None if values is None else RowGroup(tuple(ops), tuple(loops), values)
 
 
 def shared_loops(

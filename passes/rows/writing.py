@@ -49,7 +49,11 @@ def _takes_results(before: StructuredOp, op: StructuredOp) -> bool:
     results = list(before.operation.results)
     inputs = zip(op.operands[: op.output_start], op.accesses, strict=False)
     read = [access for value, access in inputs if value in results]
-    return not op.reductions and len(read) == 1 and [list(each) for each in op.output_accesses] == [list(read[0])]
+    return (
+        not op.reductions
+        and len(read) == 1
+        and [list(output_access) for output_access in op.output_accesses] == [list(read[0])]
+    )
 
 
 class Given(NamedTuple):

@@ -53,13 +53,13 @@ class BatchNorms:
         self._norms: dict[Hashable, _Norm | None] = {}
 
     def run(self, root: Operation) -> None:
-        if not (found := operations_named(root, _NAME)):
+        if not (operations := operations_named(root, _NAME)):
             return
         import numpy
 
         # Infinity and NaN are refused as weights.
         with numpy.errstate(all="ignore"):
-            count = sum(self._replace(operation) for operation in found)
+            count = sum(self._replace(operation) for operation in operations)
         count_applications("batch_norm_to_scale", count)
 
     def _replace(self, operation: Operation) -> bool:
@@ -153,10 +153,10 @@ def _scale_weights(operation: Operation, value: Value, axis: int, scale: ndarray
         return False
     if (found.output_axis, found.outputs) != (axis, scale.size):
         return False
-    if (made := found.scaled_weights(scale, "outputs")) is None:
+    if (scaled_weights := found.scaled_weights(scale, "outputs")) is None:
         return False
     type_, product, location = found.weight.type, found.op.operation, operation.location
-    attribute = elements_attribute(made, type_.element_type, type_)
+    attribute = elements_attribute(scaled_weights, type_.element_type, type_)
     if is_used_once(found.weight):
         constant = found.constant
         constant.attributes["value"] = attribute

@@ -57,9 +57,9 @@ class Weighted(NamedTuple):
 
     @property
     def numbers(self) -> ndarray:
-        found = floats_in_elements(self.constant.attributes["value"], self.info)
-        assert found is not None, self.op
-        return found
+        floats = floats_in_elements(self.constant.attributes["value"], self.info)
+        assert floats is not None, self.op
+        return floats
 
     @property
     def rank(self) -> int:
@@ -164,9 +164,9 @@ def _sides(op: OpView, value: Value, operands: Sequence[Value]) -> list[_Side]:
     """Return the possible weights by an operation's types and attributes."""
     if shape_of(value) is None:
         return []
-    found = _of_product(op, value) if op.operation.name == "relax.matmul" else _of_convolution(op)
+    sides = _of_product(op, value) if op.operation.name == "relax.matmul" else _of_convolution(op)
     dtype = dtype_of(value)
-    return [side for side in found if side.info.dtype == dtype and dtype in _FLOATS and _is_full(side.info)]
+    return [side for side in sides if side.info.dtype == dtype and dtype in _FLOATS and _is_full(side.info)]
 
 
 def _is_full(info: TensorInfo) -> bool:

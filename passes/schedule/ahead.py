@@ -147,7 +147,7 @@ def _data_in_blocks(step: VectorStep) -> int | None:
     if step.nest.dots is not None or plan.panel is not None or not plan.carried or plan.vector in op.reductions:
         return None
     rows, channel = plan.order[-plan.carried - 1], plan.order[-1]
-    data = [each for each in range(op.input_count) if op.uses(each, rows) and not op.uses(each, plan.vector)]
+    data = [index for index in range(op.input_count) if op.uses(index, rows) and not op.uses(index, plan.vector)]
     if len(data) != 1 or not 1 < state.counts[rows] == points_of_step(plan, rows):
         return None
     (operand,) = data
@@ -171,10 +171,10 @@ def _weights(op: StructuredOp, plan: Plan, step: VectorStep) -> int | None:
     packed = packed_operand(plan, step.nest.dots)
     if packed is not None or plan.panel is not None or not plan.carried or plan.vector in op.reductions:
         return packed
-    found = [operand for operand in range(op.input_count) if op.uses(operand, plan.vector)]
-    is_plain = len(found) == 1 and op.is_contiguous(found[0], plan.vector) and plan.dot is None
-    given = op.operands[found[0]] if is_plain else None
-    return found[0] if isinstance(given, ir.BlockArgument) and given.type.has_static_shape else None
+    operands = [operand for operand in range(op.input_count) if op.uses(operand, plan.vector)]
+    is_plain = len(operands) == 1 and op.is_contiguous(operands[0], plan.vector) and plan.dot is None
+    given = op.operands[operands[0]] if is_plain else None
+    return operands[0] if isinstance(given, ir.BlockArgument) and given.type.has_static_shape else None
 
 
 def _loops(op: StructuredOp, plan: Plan, weights: int) -> Ahead | None:

@@ -59,7 +59,7 @@ def in_byte_pairs(
 
 def _kind_of_rows(op: StructuredOp, plan: Plan, machine: Machine) -> str | None:
     """Return the kind of the rows' elements if the machine has pairs for the plan, else None."""
-    if plan.dot is None or not any(each.byte_pairs for each in machine.dots):
+    if plan.dot is None or not any(dot.byte_pairs for dot in machine.dots):
         return None
     try:
         dots = dots_of(op, replace(plan, dot=plan.dot._replace(pairs=SAFE)), machine)

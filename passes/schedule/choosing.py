@@ -66,7 +66,7 @@ class Chooser:
         fact = ScheduleFact(symbol_name(function), *made, declined, operator=text_in(function, OPERATOR))
         if explains:
             fact.intrinsics = used_intrinsics(outcome)
-            others: list[Reason] = [each for each in reasons if each["name"] not in fact.intrinsics]
+            others: list[Reason] = [reason for reason in reasons if reason["name"] not in fact.intrinsics]
             fact.unused = [*unused_rules(context, taken, tried, asked), *others]
         return fact
 

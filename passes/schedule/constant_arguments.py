@@ -58,18 +58,18 @@ def callers_in(module: Operation) -> Mapping[str, Callers]:
     """Return the calls of all PrimFuncs, by name."""
     calls: dict[str, list[Operation]] = defaultdict(list)
     others: set[str] = set()
-    for each in operations_in(module):
-        if each.name == CALL_TIR:
-            calls[str(each.attributes["func"].value)].append(each)
+    for operation in operations_in(module):
+        if operation.name == CALL_TIR:
+            calls[str(operation.attributes["func"].value)].append(operation)
         else:
-            others.update(references_of(each))
+            others.update(references_of(operation))
     functions = {symbol_name(function): function for function in prim_funcs_in(module)}
-    return {name: Callers(each, [] if name in others else calls[name]) for name, each in functions.items()}
+    return {name: Callers(function, [] if name in others else calls[name]) for name, function in functions.items()}
 
 
-def _is_known(given: Value, type_: Type) -> bool:
+def _is_known(value: Value, type_: Type) -> bool:
     """Return True if a caller passes a constant of a type. Signedness is ignored: it is a property of operators."""
     if not isinstance(type_, ir.RankedTensorType):
         return False
-    is_same = given.type.shape == type_.shape and signless(str(given.type.element_type)) == str(type_.element_type)
-    return is_same and stored_elements(given) is not None
+    is_same = value.type.shape == type_.shape and signless(str(value.type.element_type)) == str(type_.element_type)
+    return is_same and stored_elements(value) is not None

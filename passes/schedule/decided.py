@@ -25,16 +25,16 @@ class DecidedSchedule(NamedTuple):
 
     @property
     def taken(self) -> tuple[Taken, ...]:
-        return tuple(each.taken for each in self.decisions)
+        return tuple(decision.taken for decision in self.decisions)
 
 
 @contextmanager
 def deciding(rule: str = "", wanted: Sequence[Taken] | None = None) -> Iterator[DecidedRule]:
     """Run a rule with decisions, or all rules with their defaults, while tir-plan plans a kernel."""
-    made = DecidedRule(rule, None if wanted is None else tuple(wanted))
-    token = DECIDED.set(made)
+    decided_rule = DecidedRule(rule, None if wanted is None else tuple(wanted))
+    token = DECIDED.set(decided_rule)
     try:
-        yield made
+        yield decided_rule
     finally:
         DECIDED.reset(token)
 
@@ -50,22 +50,22 @@ def decided_steps(function: Operation, searched: DecidedRule) -> DecidedSchedule
         if searched.wanted is not None:
             raise RelaxError(f"the rule '{searched.name}' gives no schedule with these decisions{_why(searched)}")
         return None
-    made = DecidedSchedule(searched.running, tuple(lines), tuple(searched.decider.made if searched.decider else ()))
+    schedule = DecidedSchedule(searched.running, tuple(lines), tuple(searched.decider.made if searched.decider else ()))
     if searched.wanted is not None:
-        _check(made, searched)
-    return made
+        _check(schedule, searched)
+    return schedule
 
 
 def _why(searched: DecidedRule) -> str:
     return f": {searched.reason}" if searched.reason else ""
 
 
-def _check(made: DecidedSchedule, searched: DecidedRule) -> None:
+def _check(schedule: DecidedSchedule, searched: DecidedRule) -> None:
     """Raise RelaxError for a schedule of another rule, and for one with other decisions."""
     assert searched.wanted is not None
-    if made.rule != searched.name:
+    if schedule.rule != searched.name:
         problem = f"the rule '{searched.name}' gives no schedule with these decisions{_why(searched)}"
-        raise RelaxError(f"{problem}; the next rule is '{made.rule}'")
-    if made.taken != searched.wanted:
-        counts = f"{len(made.decisions)} decisions, expected {len(searched.wanted)}"
-        raise RelaxError(f"the rule '{made.rule}' asks for {counts}: it depends on its other decisions")
+        raise RelaxError(f"{problem}; the next rule is '{schedule.rule}'")
+    if schedule.taken != searched.wanted:
+        counts = f"{len(schedule.decisions)} decisions, expected {len(searched.wanted)}"
+        raise RelaxError(f"the rule '{schedule.rule}' asks for {counts}: it depends on its other decisions")

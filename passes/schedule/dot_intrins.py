@@ -75,7 +75,7 @@ def dot_intrin(op: Operation, plan: Plan, context: ScheduleContext) -> str:
     if not plan.dot.is_packed and (plan.panel is None or not plan.panel.is_packed):
         raise Decline("it sums products of groups of weights that are no constants, which no schedule step can pack")
     whole = {plan.vector: plan.lanes, dim: plan.dot.group}
-    if any((joined.sizes[each] or 1) % steps for each, steps in whole.items()):
+    if any((joined.sizes[key] or 1) % steps for key, steps in whole.items()):
         raise Decline("it has partial groups or partial vectors, which no schedule step can express")
     return _name(dots.instruction, dots.is_swapped)
 

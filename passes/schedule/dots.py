@@ -128,12 +128,12 @@ def instructions_for(op: StructuredOp, machine: Machine, *, rows: int = 1) -> li
     kinds, total = factor_kinds(op)
     first, second = kinds.values()
     wanted = [{first, second}, {_TURNED.get(first, first), second}, {first, _TURNED.get(second, second)}]
-    fitting = [each for each in machine.dots if each.total == total and each.rows == rows]
-    if not (found := [each for each in fitting if {each.left, each.right} in wanted]):
+    fitting = [dot for dot in machine.dots if dot.total == total and dot.rows == rows]
+    if not (instructions := [each for each in fitting if {each.left, each.right} in wanted]):
         of_tiles = f" on tiles of {rows} rows" if rows > 1 else ""
         what = f"sums of products of {first} and {second} in {total}"
         raise Decline(f"the machine has no instruction for {what}{of_tiles}")
-    return sorted(found, key=lambda each: each.lanes)
+    return sorted(instructions, key=lambda instruction: instruction.lanes)
 
 
 def dots_of(op: StructuredOp, plan: Plan, machine: Machine) -> Dots | None:
@@ -147,34 +147,43 @@ def dots_of(op: StructuredOp, plan: Plan, machine: Machine) -> Dots | None:
     _check_loops(op, plan, rows, columns)
     if plan.tiles is not None:
         return _of_tiles(op, plan, rows, columns, machine)
-    fitting = [each for each in instructions_for(op, machine) if each.lanes == plan.lanes]
+    fitting = [instruction for instruction in instructions_for(op, machine) if instruction.lanes == plan.lanes]
     if plan.dot.pairs:
         return _of_pairs(plan.dot, kinds, rows, columns, fitting)
     turned = "" if plan.vector == plan.dot.dim else _TURNED.get(kinds[rows], "")
     for kind in (kinds[rows], turned):
-        for each in fitting:
-            if each.group == plan.dot.group and sorted((each.left, each.right)) == sorted((kind, kinds[columns])):
-                return Dots(each, columns, rows, each.left != kind, kind != kinds[rows])
+        for dot_instruction in fitting:
+            if dot_instruction.group == plan.dot.group and sorted(
+                (dot_instruction.left, dot_instruction.right)
+            ) == sorted((kind, kinds[columns])):
+                return Dots(dot_instruction, columns, rows, dot_instruction.left != kind, kind != kinds[rows])
     listed = " and ".join(kinds.values())
     raise Decline(f"the machine has no instruction for {plan.lanes} sums of {plan.dot.group} products of {listed}")
 
 
 def _of_pairs(dot: Dot, kinds: Mapping[int, str], rows: int, columns: int, fitting: Iterable[DotInstruction]) -> Dots:
     """Return the dot products of a plan with pairs of bytes. The columns are signed, and the rows are unsigned."""
-    found = next((each for each in fitting if each.byte_pairs and each.group == dot.group), None)
-    if found is None or kinds[columns] != "s8":
+    dot_instruction = next(
+        (instruction for instruction in fitting if instruction.byte_pairs and instruction.group == dot.group), None
+    )
+    if dot_instruction is None or kinds[columns] != "s8":
         raise Decline(f"the machine adds no pairs of {kinds[rows]} and {kinds[columns]} in 16 bits")
     # Masks flip the rows' sign bits, too.
-    return Dots(found, columns, rows, False, dot.pairs == SAFE and kinds[rows] == "s8", dot.pairs)
+    return Dots(dot_instruction, columns, rows, False, dot.pairs == SAFE and kinds[rows] == "s8", dot.pairs)
 
 
 def _of_tiles(op: StructuredOp, plan: Plan, rows: int, columns: int, machine: Machine) -> Dots:
     """Return the dot products of a plan with tiles: rows are the left factors, columns are the right ones."""
     assert plan.tiles is not None and plan.dot is not None
     kinds, _ = factor_kinds(op)
-    for each in instructions_for(op, machine, rows=plan.tiles.size):
-        if (each.left, each.right, each.lanes, each.group) == (kinds[rows], kinds[columns], plan.lanes, plan.dot.group):
-            return Dots(each, columns, rows, False, False)
+    for instruction in instructions_for(op, machine, rows=plan.tiles.size):
+        if (instruction.left, instruction.right, instruction.lanes, instruction.group) == (
+            kinds[rows],
+            kinds[columns],
+            plan.lanes,
+            plan.dot.group,
+        ):
+            return Dots(instruction, columns, rows, False, False)
     size = f"{plan.tiles.size} rows, {plan.lanes} columns and groups of {plan.dot.group}"
     raise Decline(f"the machine has no instruction for tiles of {size} of {kinds[rows]} and {kinds[columns]}")
 

@@ -118,4 +118,4 @@ def _extent(value: Value, axis: int) -> Size:
         size = SlicePlace.of(maker).sizes[axis]
         return size if isinstance(size, int) else number(size)
     extents = [_extent(maker.operands[0], each) for each in groups_of(maker)[axis]]
-    return math.prod(sorted(extents, key=lambda each: isinstance(each, int)))
+    return math.prod(sorted(extents, key=lambda extent: isinstance(extent, int)))

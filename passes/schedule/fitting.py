@@ -83,7 +83,7 @@ def _check_lanes(op: StructuredOp, plan: Plan, machine: Machine) -> None:
     partials = plan.tile.get(plan.vector, 1)
     if partials & (partials - 1):
         raise Decline(f"{partials} partial results are no power of two")
-    if runs_on_whole_vectors(op) or any(is_lanewise(op, plan.vector, each) for each in range(len(op.operands))):
+    if runs_on_whole_vectors(op) or any(is_lanewise(op, plan.vector, index) for index in range(len(op.operands))):
         raise Decline("vectors along the reduction would be loaded element by element")
 
 
@@ -127,7 +127,7 @@ def _check_packed(op: StructuredOp, plan: Plan, panel: Panel) -> None:
 def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
     assert plan.dot is not None
     dim, group = plan.dot.dim, plan.dot.group
-    if any(is_lanewise(op, plan.vector, each) for each in range(op.input_count, len(op.operands))):
+    if any(is_lanewise(op, plan.vector, index) for index in range(op.input_count, len(op.operands))):
         raise Decline("the sums of dot products would be stored element by element")
     if plan.panel is not None and (plan.panel.operand, plan.panel.dim) != (dots.columns, dim):
         raise Decline(f"the panel of dot products is of operand {dots.columns}, along loop {dim}")

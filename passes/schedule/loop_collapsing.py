@@ -175,7 +175,7 @@ class Joined:
             if (value, str(groups)) not in made:
                 made[value, str(groups)] = _collapse(value, groups)
             operands.append(made[value, str(groups)])
-        joined = replace(join(op, loops), operands=tuple(each.value for each in operands))
+        joined = replace(join(op, loops), operands=tuple(operand.value for operand in operands))
         return Joined(joined, op, loops, operands[op.output_start :])
 
     def replace(self, old: Sequence[Value], results: Sequence[Value]) -> None:

@@ -89,8 +89,10 @@ def note_unplanned(operation: Operation) -> None:
 
 def _operations_in(op: GenericOp) -> int:
     """Return the known number of operations, not counting indices and conditions. Unknown sizes count as 1."""
-    inner = [each for each in operations_of(op.block) if each.name.startswith(("arith.", "math."))]
-    computed = [each for each in inner if each.name not in _NO_WORK and not _is_index(each.results[0].type)]
+    inner = [operation for operation in operations_of(op.block) if operation.name.startswith(("arith.", "math."))]
+    computed = [
+        operation for operation in inner if operation.name not in _NO_WORK and not _is_index(operation.results[0].type)
+    ]
     return math.prod(1 if size is None else size for size in op.known_sizes) * len(computed)
 
 

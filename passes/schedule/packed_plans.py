@@ -46,7 +46,7 @@ def packing_of(op: StructuredOp, plan: Plan) -> Packing | None:
         return None if paneled is None else packing_of(op, paneled)
     if plan.dot.is_packed:
         return None
-    operands = [each for each in range(joined.input_count) if joined.uses(each, plan.vector)]
+    operands = [index for index in range(joined.input_count) if joined.uses(index, plan.vector)]
     if len(operands) != 1 or plan.vector == plan.dot.dim:
         return None
     (operand,) = operands

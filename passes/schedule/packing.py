@@ -112,21 +112,21 @@ def unpacking(matrix: Value) -> list[Operation]:
     """Return the operations that unpack a matrix, the last one first. Empty if the matrix is not unpacked."""
     if (moved := _moved_parts(matrix)) is None:
         return []
-    found: list[Operation] = []
+    operations: list[Operation] = []
     while matrix != moved.results[0]:
-        found.append(matrix.owner.operation)
+        operations.append(matrix.owner.operation)
         matrix = matrix.owner.operation.operands[0]
     more = [made_by(moved.operands[1], "tensor.empty"), made_by(moved.operands[0], "tensor.expand_shape")]
     unmasking = _unmasking(more[1].operands[0] if more[1] is not None else moved.operands[0])
-    return [*found, moved, *(each for each in more if each is not None), *unmasking]
+    return [*operations, moved, *(each for each in more if each is not None), *unmasking]
 
 
 def _unmasking(weights: Value) -> list[Operation]:
     """Return the operations of `unmasked`, the last one first. Empty if the weights have no masks."""
     if (made := made_by(weights, "linalg.generic")) is None:
         return []
-    operations = [made_by(each, "tensor.extract_slice", "tensor.empty") for each in made.operands]
-    return [made, *(each for each in operations if each is not None)]
+    operations = [made_by(operand, "tensor.extract_slice", "tensor.empty") for operand in made.operands]
+    return [made, *(operation for operation in operations if operation is not None)]
 
 
 def packed_source(matrix: Value) -> Value | None:

@@ -114,7 +114,7 @@ def _bytes(op: StructuredOp, operand: int) -> float:
 
 def bytes_of_point(op: StructuredOp) -> float:
     """Return the time to load and store the elements that only one point of the loops uses, in nanoseconds."""
-    streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, each) for each in op.dims)]
+    streamed = [operand for operand in range(len(op.operands)) if all(op.uses(operand, dim) for dim in op.dims)]
     return sum(_element_bytes(op, operand) for operand in streamed) / BYTES
 
 

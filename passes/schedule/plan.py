@@ -343,17 +343,17 @@ def parse_plan(text: str) -> AnyPlan:
 
 def _clauses(text: str) -> dict[str, _Clause]:
     """Return the clauses by their words, after a check of their form."""
-    found: dict[str, _Clause] = {}
+    clauses: dict[str, _Clause] = {}
     for piece in re.finditer(r"[^;]+|(?<=;)(?=;|$)|^$", text):
         word, _, rest = piece[0].strip().partition(" ")
         clause = _Clause(word, rest.strip(), piece.start() + 1 + len(piece[0]) - len(piece[0].lstrip()))
         if word not in _FORMS:
             known, got = ", ".join(_FORMS), repr(word) if word else "nothing"
             raise clause.error(f"expected one of {known}, got {got}{suggest(word, _FORMS)}")
-        if word in found:
+        if word in clauses:
             raise clause.error(f"'{word}' occurs twice")
         form = _FORMS[word]
         if not re.fullmatch(form.pattern, clause.text, re.ASCII):
             raise clause.error(f"expected '{word}' like '{form.example}', got '{piece[0].strip()}'")
-        found[word] = clause
-    return found
+        clauses[word] = clause
+    return clauses

@@ -108,8 +108,8 @@ def _packed(op: Operation, plan: AnyPlan | None, constants: Set[int]) -> AnyPlan
 
 def _epilogue(block: Block, pairs: Sequence[tuple[Block, AnyPlan | None]]) -> Block | None:
     """Return the block that works on the results of a reduction before they leave registers."""
-    made = block.writes[0].buffer
-    each = (other for other, plan in pairs if isinstance(plan, EpilogueOf) and made in other.buffers)
+    buffer = block.writes[0].buffer
+    each = (other for other, plan in pairs if isinstance(plan, EpilogueOf) and buffer in other.buffers)
     return next(each, None)
 
 
@@ -229,7 +229,7 @@ class _Planned(NamedTuple):
         sums = sch.rfactor(blocks, 0)
         sch.set_scope(sums, 0, "local")
         *spatial, blocks = sch.get_loops(block)
-        dims = [dim for dim, each in enumerate(self.block.iters) if each.kind != REDUCE]
+        dims = [dim for dim, iter_ in enumerate(self.block.iters) if iter_.kind != REDUCE]
         columns, step = self._tile_around_blocks(sch, block, dict(zip(dims, spatial, strict=True)), blocks)
         if self.epilogue is not None:
             finish = sch.get_block(self.epilogue.name)
@@ -265,7 +265,7 @@ class _Planned(NamedTuple):
         outer = [[*each, *([blocks] if dim == plan.vector else [])] for dim, each in zip(splits, order, strict=True)]
         points = [each for dim in self._point_order() if dim in splits and (each := splits[dim].points) is not None]
         lanes = splits[plan.vector].lanes
-        sch.reorder(*(loop for each in outer for loop in each), *points, *([] if lanes is None else [lanes]))
+        sch.reorder(*(loop for loop_rvs in outer for loop in loop_rvs), *points, *([] if lanes is None else [lanes]))
         self._share_outermost(sch, dict(zip(splits, order, strict=True)))
         in_registers(sch, block, len(points), lanes is not None)
         return splits[plan.vector].steps, outer[-1][-1]
@@ -290,8 +290,8 @@ class _Planned(NamedTuple):
         others, points = self._points(results)
         vectors = sch.split(results[self.plan.joined[self.plan.vector][-1]], [None, self.plan.lanes])
         sch.reorder(*others, blocks, steps, *points, *vectors)
-        for each in (sums, sch.decompose_reduction(sums, steps)):
-            in_registers(sch, each, len(points) + 1, has_lanes=True)
+        for part in (sums, sch.decompose_reduction(sums, steps)):
+            in_registers(sch, part, len(points) + 1, has_lanes=True)
 
     def _schedule_partial_sums(self, sch: Schedule, block: BlockRV) -> None:
         """Schedule a reduction along vectors: each lane has a sum of its own, and the sums are added at the end."""
@@ -301,12 +301,12 @@ class _Planned(NamedTuple):
         sch.reorder(*(loops[dim] for dim in plan.order if dim != plan.vector), steps, inner)
         sums = sch.rfactor(inner, len(self.block.writes[0].indices))
         *spatial, _ = sch.get_loops(block)
-        dims = [dim for dim, each in enumerate(self.block.iters) if each.kind != REDUCE]
+        dims = [dim for dim, iter_ in enumerate(self.block.iters) if iter_.kind != REDUCE]
         splits, order = self._tiled(sch, dict(zip(dims, spatial, strict=True)))
         others, points = list[LoopRV](), list[LoopRV]()
         if order:
             outer = [loop for each in order for loop in each]
-            sch.reorder(*outer, *(each.points for each in splits.values() if each.points is not None))
+            sch.reorder(*outer, *(split.points for split in splits.values() if split.points is not None))
             sch.compute_at(sums, outer[-1], preserve_unit_loops=True)
             if self.epilogue is not None:
                 sch.reverse_compute_at(sch.get_block(self.epilogue.name), outer[-1])
@@ -318,8 +318,8 @@ class _Planned(NamedTuple):
         self._share_outermost(sch, dict(zip(splits, order, strict=True)))
         sch.reorder(*others, *reduced, *points, lanes)
         sch.split(lanes, [None, plan.lanes])
-        for each in (sums, sch.decompose_reduction(sums, reduced[0])):
-            in_registers(sch, each, len(points) + 1, has_lanes=True)
+        for part in (sums, sch.decompose_reduction(sums, reduced[0])):
+            in_registers(sch, part, len(points) + 1, has_lanes=True)
 
     def _finish(self, sch: Schedule, block: BlockRV) -> BlockRV | None:
         """Return the block that takes a reduction's results out of registers: its epilogue, or a copy."""
@@ -335,7 +335,7 @@ class _Planned(NamedTuple):
         if any(len(chain) > 1 for chain in chains) and flat != loops:
             sch.reorder(*flat)
         joined = ([loops[dim] for dim in chain] for chain in self.plan.joined)
-        return [fused(sch, each) for each in joined]
+        return [fused(sch, loop_rvs) for loop_rvs in joined]
 
     def _split(self, sch: Schedule, dim: int, loop: LoopRV) -> _Split:
         plan = self.plan
@@ -378,8 +378,8 @@ class _Planned(NamedTuple):
 
 
 def fused(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
-    made: LoopRV = sch.fuse(*loops) if len(loops) > 1 else loops[0]
-    return made
+    fused_loop: LoopRV = sch.fuse(*loops) if len(loops) > 1 else loops[0]
+    return fused_loop
 
 
 def in_registers(sch: Schedule, block: BlockRV, points: int, has_lanes: bool) -> None:

@@ -31,10 +31,10 @@ def plan_each(function: Operation, context: ScheduleContext) -> Decline | None:
     """
     if not any(isinstance(argument.type, ir.RankedTensorType) for argument in body_of(function).arguments):
         return context.decline("it is not on tensors")
-    if not (found := structured_ops(function, named=True)):
+    if not (operations := structured_ops(function, named=True)):
         return context.decline("it has no structured operations")
     with function.context, function.location:
-        if any(operation.name != "linalg.generic" for operation in found):
+        if any(operation.name != "linalg.generic" for operation in operations):
             run_upstream(function, ["linalg-generalize-named-ops"])
         rules = plan_rules(context.target)
         # Consumers first: a consumer absorbs the operations that fill its outputs.

@@ -22,7 +22,7 @@ _LANE_BITS = 512
 
 def depends_on_order(op: StructuredOp) -> bool:
     """Check whether another order of the steps may change the bits: floats are rounded, and 0 is as large as -0."""
-    return bool(op.reductions) and any(isinstance(op.element(each), ir.FloatType) for each in _outputs(op))
+    return bool(op.reductions) and any(isinstance(op.element(output), ir.FloatType) for output in _outputs(op))
 
 
 def _outputs(op: StructuredOp) -> range:
@@ -88,7 +88,7 @@ def _check_partial_results(op: StructuredOp, plan: Plan, order: ReductionOrder) 
 def _check_steps(op: StructuredOp, plan: Plan) -> None:
     """Check that tiles and blocks of the reductions keep the order of their steps."""
     name = {dim: plan.joined[dim][0] for dim in plan.order}
-    loops = [dim for dim in plan.order if any(each in op.reductions for each in _long(op, plan.joined[dim]))]
+    loops = [dim for dim in plan.order if any(number in op.reductions for number in _long(op, plan.joined[dim]))]
     for dim in loops[:-1]:
         if plan.tile.get(dim, 1) > 1:
             raise Decline(

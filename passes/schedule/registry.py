@@ -265,7 +265,7 @@ def _schedules_of(function: Operation, target: str) -> Iterator[Schedule]:
     operator = text_in(function, MAIN_OPERATOR, text_in(function, OPERATOR))
     for step in schedules_chain(target):
         sort = [(step.name,)]
-        yield from (each for each in _of_structures(sort) if _has_structure(function, each.structure))
+        yield from (structure for structure in _of_structures(sort) if _has_structure(function, structure.structure))
         yield from _SCHEDULES.tried(operator, sort) if operator else ()
         yield from (schedule for schedule in of_pattern if schedule.target == step.name)
 
@@ -337,7 +337,10 @@ def plan_rules(target: str) -> list[PlanRule]:
 def has_rules_of_others(target: str) -> bool:
     """Check whether another package or a user has registered a schedule or a plan rule that a target tries."""
     rules = plan_rules(target)
-    return not (all(_is_own(each.function) for each in rules) and all(each.is_own for each in all_schedules(target)))
+    return not (
+        all(_is_own(rule.function) for rule in rules)
+        and all(all_schedule.is_own for all_schedule in all_schedules(target))
+    )
 
 
 # ---- steps ----

@@ -142,8 +142,8 @@ def _rest_in_units(size: Size, start: Size, lanes: int, unit: int, *, is_long: b
     width = lanes * unit
     whole = round_down(size, width)
     if isinstance(start, int) and isinstance(whole, int) and isinstance(size, int):
-        for each in range(start, whole, width):
-            yield Segment(each, each + width, width, unit, lanes)
+        for index in range(start, whole, width):
+            yield Segment(index, index + width, width, unit, lanes)
         if count := -(-(size - whole) // lanes):
             yield Segment(whole, size, count * lanes, count, lanes, rest=True)
         return

@@ -101,8 +101,8 @@ class TileNest(VectorNest):
     def _place(self, name: str) -> int:
         return len(self.op.outputs) + [*self._common, *self._own].index(name)
 
-    def _with(self, name: str, memory: Value, held: Sequence[Value]) -> list[Value]:
-        return [memory if place == self._place(name) else value for place, value in enumerate(held)]
+    def _with(self, name: str, memory: Value, values: Sequence[Value]) -> list[Value]:
+        return [memory if place == self._place(name) else value for place, value in enumerate(values)]
 
     # ---- loops ----
 
@@ -177,8 +177,8 @@ class TileNest(VectorNest):
     def _along_sum(self, copy: Callable[[Size, Value], list[Value]], memory: Value) -> list[Value]:
         """Copy whole pieces, then the remainder."""
         whole = self.steps // self.piece
-        held = run_steps(0, whole, 1, copy, [memory])
-        return copy(whole, held[0]) if self.steps % self.piece else held
+        steps = run_steps(0, whole, 1, copy, [memory])
+        return copy(whole, steps[0]) if self.steps % self.piece else steps
 
     def _piece(self, state: State, operand: int, step: Size) -> Value:
         """Load a piece of an input along the sum, with zeros behind the end."""
@@ -207,7 +207,7 @@ class TileNest(VectorNest):
         of_piece = -(-self.steps // self.group)
 
         def pieces(inner: State, number: Size, memory: Value) -> list[Value]:
-            held = [memory]
+            values = [memory]
             for segment in groups(self.steps, 1, self.group):
 
                 def copy(position: Size, target: Value, segment: Segment = segment) -> list[Value]:
@@ -217,8 +217,8 @@ class TileNest(VectorNest):
                     row = number * of_piece + position // self.group
                     return [write_vector(group, target, [count, row, 0])]
 
-                held = run_steps(segment.start, segment.stop, segment.step, copy, held)
-            return held
+                values = run_steps(segment.start, segment.stop, segment.step, copy, values)
+            return values
 
         def clear(group: Size, memory: Value) -> list[Value]:
             zeros = constant(0, ir.VectorType.get([self.width], memory.type.element_type)).value

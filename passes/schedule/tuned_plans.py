@@ -62,7 +62,7 @@ class MachineFacts(NamedTuple):
 
     @classmethod
     def of(cls, machine: Machine) -> MachineFacts:
-        dots = tuple(sorted(each.intrinsic for each in machine.dots))
+        dots = tuple(sorted(dot.intrinsic for dot in machine.dots))
         sizes = machine.architecture, machine.vector_bytes, machine.registers
         return cls(*sizes, machine.has_fused_multiply_add, dots, tuple(machine.caches), machine.shared_bytes)
 
@@ -136,7 +136,7 @@ class TunedKernel:
 
     def fits(self, machine: MachineFacts) -> bool:
         """Check whether the kernel was tuned for such a machine. Dot products matter only for narrow numbers."""
-        is_wide = all(each.endswith(_WIDE) for each in self.types)
+        is_wide = all(type_.endswith(_WIDE) for type_ in self.types)
         return (self.machine._replace(dots=machine.dots) if is_wide else self.machine).fits(machine)
 
     def write(self, folder: str | os.PathLike[str]) -> Path:

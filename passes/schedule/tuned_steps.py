@@ -48,7 +48,10 @@ def use_tuned_steps(function: Operation, kernel: TunedKernel, chosen: ChosenTarg
 
 def _run_rule(function: Operation, kernel: TunedKernel, chosen: ChosenTarget) -> bool:
     """Run the rule of a tuned kernel on a copy, with its decisions. Return True if the rule gives a schedule."""
-    rule = next((each for each in schedules_of(function, chosen.name) if each.function.__name__ == kernel.rule), None)
+    rule = next(
+        (schedule for schedule in schedules_of(function, chosen.name) if schedule.function.__name__ == kernel.rule),
+        None,
+    )
     if rule is None:
         return False
     module = ir.Module.create(function.location)

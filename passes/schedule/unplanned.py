@@ -69,8 +69,8 @@ def _loop(op: StructuredOp, machine: Machine) -> int | None:
     """
     known, unknown = 4 * machine.cores, 2 * machine.cores
     steps = {dim: unknown if op.sizes[dim] is None else min(op.sizes[dim] or 0, known) for dim in op.parallels}
-    found = [dim for dim in op.parallels if steps[dim] > 1 and can_be_shared(op, dim) and _can_be_cut(op, dim)]
-    return max(found, key=lambda dim: steps[dim], default=None)
+    dims = [dim for dim in op.parallels if steps[dim] > 1 and can_be_shared(op, dim) and _can_be_cut(op, dim)]
+    return max(dims, key=lambda dim: steps[dim], default=None)
 
 
 def _can_be_cut(op: StructuredOp, dim: int) -> bool:

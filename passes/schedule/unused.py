@@ -31,9 +31,9 @@ def unused_rules(
 
     `asked` are all rules for the PrimFunc, `tried` the rules that have declined it.
     """
-    done = {each.function for each in (*tried, *([taken] if taken is not None else ()))}
+    done = {schedule.function for schedule in (*tried, *([taken] if taken is not None else ()))}
     first = "the PrimFunc's own schedule" if taken is None else taken.function.__name__
-    later = {each.function for each in asked}
+    later = {schedule.function for schedule in asked}
     subjects: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
     for rule in all_schedules(context.target):
@@ -55,10 +55,10 @@ def unused_intrinsics(function: Operation, context: ScheduleContext) -> list[Rea
     from ..loops.auto_tensorize import why_not
     from ..loops.intrins import all_intrins
 
-    if not (others := [each for each in all_intrins() if not each.thing.is_targets]):
+    if not (others := [intrin for intrin in all_intrins() if not intrin.thing.is_targets]):
         return []
     try:
         blocks = [block for tree in context.schedule(function).trees() for block in tree.blocks()]
     except RelaxError as error:
-        return [{"name": each.name, "reason": error.message} for each in others]
-    return [{"name": each.name, "reason": why_not(blocks, each.name, each.thing)} for each in others]
+        return [{"name": named_.name, "reason": error.message} for named_ in others]
+    return [{"name": named_.name, "reason": why_not(blocks, named_.name, named_.thing)} for named_ in others]

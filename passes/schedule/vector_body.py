@@ -135,9 +135,9 @@ class BodyContext(NamedTuple):
     known: Mapping[Value, Value] = {}
 
 
-def needed(block: Block, wanted: Iterable[Value], known: Iterable[Value]) -> set[Operation]:
+def needed(block: Block, values: Iterable[Value], known: Iterable[Value]) -> set[Operation]:
     """Return the operations of a body that compute the wanted values from known values."""
-    found, pending, given = set[Operation](), list(wanted), set(known)
+    found, pending, given = set[Operation](), list(values), set(known)
     while pending:
         value = pending.pop()
         maker = made_by(value)
@@ -190,7 +190,9 @@ class Lanes:
         """
         values = [self._known(point) for point in points]
         results = self._yielded if wanted is None else wanted
-        for inner in self._needed(tuple(results), frozenset.intersection(*(frozenset(each.known) for each in points))):
+        for inner in self._needed(
+            tuple(results), frozenset.intersection(*(frozenset(body_context.known) for body_context in points))
+        ):
             for known, point in zip(values, points, strict=True):
                 if not inner.results or inner.results[0] not in known:
                     operands = [known.get(each, each) for each in inner.operands]
@@ -198,13 +200,15 @@ class Lanes:
                     known.update(zip(inner.results, found, strict=True))
         return [[known.get(operand, operand) for operand in results] for known in values]
 
-    def _needed(self, wanted: tuple[Value, ...], known: frozenset[Value]) -> list[_Inner]:
+    def _needed(self, values: tuple[Value, ...], known: frozenset[Value]) -> list[_Inner]:
         """Return the operations that compute these values, in program order. They are the same for all points."""
-        if (wanted, known) not in self._bodies:
-            used = needed(self._op.block, wanted, known)
-            inner = [each for each in operations_of(self._op.block) if each in used]
-            self._bodies[wanted, known] = [_Inner(each, tuple(each.operands), tuple(each.results)) for each in inner]
-        return self._bodies[wanted, known]
+        if (values, known) not in self._bodies:
+            used = needed(self._op.block, values, known)
+            inner = [operation for operation in operations_of(self._op.block) if operation in used]
+            self._bodies[values, known] = [
+                _Inner(operation, tuple(operation.operands), tuple(operation.results)) for operation in inner
+            ]
+        return self._bodies[values, known]
 
     def _known(self, point: BodyContext) -> dict[Value, Value]:
         pairs = zip(self._arguments, point.arguments, strict=True)

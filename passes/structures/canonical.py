@@ -69,12 +69,12 @@ def canonical(body: ReadBody) -> Canonical:
     def color(position: int) -> tuple[str, bytes]:
         if kinds.count(kinds[position]) == 1:
             return kinds[position], b""
-        return kinds[position], evaluated(["this" if each == position else "other" for each in inputs]).key
+        return kinds[position], evaluated(["this" if input_ == position else "other" for input_ in inputs]).key
 
     colors = [color(position) for position in inputs]
-    found: dict[tuple[int, ...], Term] = {}
+    terms: dict[tuple[int, ...], Term] = {}
     for order in orders(inputs, lambda position: colors[position]):
-        found[order] = evaluated([str(order.index(position)) for position in inputs])
-    key = min(each.key for each in found.values())
-    ways = tuple(Way(order, each.literals) for order, each in found.items() if each.key == key)
+        terms[order] = evaluated([str(order.index(position)) for position in inputs])
+    key = min(each.key for each in terms.values())
+    ways = tuple(Way(order, value.literals) for order, value in terms.items() if value.key == key)
     return Canonical(term(signature(body), Term(key)).key, ways)

@@ -290,13 +290,15 @@ class Env:
         return self._outer.loops[int(step.number or 0)] if self._outer.loops else self._outer._outer_loop(step)
 
     def _operation(self, value: int, step: BodyStep, index: int) -> Term:
-        operands = [self.value(each) for each in step.operands]
+        operands = [self.value(operand) for operand in step.operands]
         what = f"{step.name} {{{step.attributes}}} {index}: {self.evaluation.body.types[value].text}"
         inside = [self._inner(region) for region in step.regions]
         return sorted_term(what, operands) if step.is_commutative else term(what, *operands, *inside)
 
     def _inner(self, region: Region) -> Term:
-        arguments = {each: term(f"argument {self._depth} {place}") for place, each in enumerate(region.arguments)}
+        arguments = {
+            argument: term(f"argument {self._depth} {place}") for place, argument in enumerate(region.arguments)
+        }
         return term(region.end, *Env(self.evaluation, region, arguments, (), self).yielded())
 
 

@@ -119,11 +119,11 @@ def read_body(function: Operation) -> ReadBody:
     reader = _StructureReader()
     body = reader.body
     body.region = reader.region(blocks[0], is_outermost=True)
-    given = list(body.region.arguments)
-    count = len(given) - (len(results) if is_prim_func(function) else 0)
-    body.literals = {given[place]: name for place, name in literal_places(function).items()}
-    body.inputs = tuple(value for value in given[:count] if value not in body.literals)
-    body.outputs = tuple(given[count:])
+    arguments = list(body.region.arguments)
+    count = len(arguments) - (len(results) if is_prim_func(function) else 0)
+    body.literals = {arguments[place]: name for place, name in literal_places(function).items()}
+    body.inputs = tuple(value for value in arguments[:count] if value not in body.literals)
+    body.outputs = tuple(arguments[count:])
     for output, result in zip(body.outputs, body.region.results, strict=False):
         _unify_whole(body, output, result)
     return body
@@ -204,7 +204,9 @@ def _type_of(type_: Type) -> TypeOf:
 def _attributes(op: Operation) -> str:
     if op.name in ("arith.constant", "linalg.index"):
         return ""
-    return ", ".join(sorted(f"{name} = {each}" for name, each in op.attributes.items() if name not in _IGNORED))
+    return ", ".join(
+        sorted(f"{name} = {attribute}" for name, attribute in op.attributes.items() if name not in _IGNORED)
+    )
 
 
 def _generic(op: Operation) -> Generic:

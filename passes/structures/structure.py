@@ -55,9 +55,9 @@ class Structure:
         self.signature = signature(self._body)
         self.input_count = len(self._body.inputs)
         type_, literals = function_type_of(function), literal_places(function)
-        inputs = [each for place, each in enumerate(type_.inputs) if place not in literals][: self.input_count]
+        inputs = [input_ for place, input_ in enumerate(type_.inputs) if place not in literals][: self.input_count]
         #: Shapes of inputs, then of results.
-        self.shapes: Shapes = [_shape(each) for each in (*inputs, *type_.results)]
+        self.shapes: Shapes = [_shape(value) for value in (*inputs, *type_.results)]
         #: True if the structure states any size.
         self.has_sizes = any(size is not None for shape in self.shapes for size in shape or ())
 
@@ -73,14 +73,14 @@ class Structure:
     def key(self) -> bytes:
         return self._canonical.key
 
-    def bindings(self, found: Canonical, shapes: Shapes) -> list[Binding] | str:
+    def bindings(self, form: Canonical, shapes: Shapes) -> list[Binding] | str:
         """Return the bindings for a PrimFunc with the same key and these argument and result shapes, or the reason for
         none.
         """
         bindings: dict[tuple[int, ...], Binding] = {}
         reason = ""
         own = self._canonical.ways[0]
-        for way in found.ways:
+        for way in form.ways:
             if isinstance(literals := _bound_literals(own.literals, way.literals), str):
                 reason = literals
                 continue
@@ -94,8 +94,8 @@ class Structure:
 
     def _problem_of_sizes(self, shapes: Shapes) -> str:
         known: dict[Dim, Dim] = {}
-        for wanted, found in zip(self.shapes, shapes, strict=True):
-            for size, there in zip(wanted or (), found or (), strict=True):
+        for shape, shape in zip(self.shapes, shapes, strict=True):
+            for size, there in zip(shape or (), shape or (), strict=True):
                 if size is None:
                     continue
                 expected = size if isinstance(size, int) else known.setdefault(size, there)
@@ -120,8 +120,8 @@ class Later(Structure):
     def key(self) -> bytes:
         return self.read().key
 
-    def bindings(self, found: Canonical, shapes: Shapes) -> list[Binding] | str:
-        return self.read().bindings(found, shapes)
+    def bindings(self, form: Canonical, shapes: Shapes) -> list[Binding] | str:
+        return self.read().bindings(form, shapes)
 
 
 def _shape(type_: Type) -> Sequence[Dim] | None:
@@ -129,11 +129,11 @@ def _shape(type_: Type) -> Sequence[Dim] | None:
     return info.shape if isinstance(info, TensorInfo) else None
 
 
-def _bound_literals(wanted: Sequence[Literal], found: Sequence[Literal]) -> dict[str, float] | str:
-    if len(wanted) != len(found):
+def _bound_literals(literals: Sequence[Literal], found: Sequence[Literal]) -> dict[str, float] | str:
+    if len(literals) != len(found):
         return "has other literals"
     bound: dict[str, float] = {}
-    for expected, there in zip(wanted, found, strict=True):
+    for expected, there in zip(literals, found, strict=True):
         assert not isinstance(there, Wildcard)
         if isinstance(expected, Wildcard):
             expected = bound.setdefault(expected.name, there)
@@ -151,7 +151,11 @@ def structures(source: Any) -> dict[str, Structure]:
     module = owner.operation
     if owner is not source:
         generalize(module)  # all functions at once
-    functions = [module] if module.name == "func.func" else [each for each in functions_in(module) if has_body(each)]
+    functions = (
+        [module]
+        if module.name == "func.func"
+        else [function for function in functions_in(module) if has_body(function)]
+    )
     return {symbol_name(function): Structure(function) for function in functions if _is_stated(function, functions)}
 
 

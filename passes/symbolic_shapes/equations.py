@@ -68,11 +68,13 @@ class Equations:
         while path:
             size, equation = self.answers[path[-1]]
             variables = size.variables if isinstance(size, SymExpr) else ()
-            if unresolved := [each for each in variables if self._is_stale(each)]:
+            if unresolved := [variable for variable in variables if self._is_stale(variable)]:
                 path.extend(unresolved)
                 continue
             if isinstance(size, SymExpr):
-                found = {each: self.answers[each].size for each in size.variables if each in self.answers}
+                found = {
+                    variable: self.answers[variable].size for variable in size.variables if variable in self.answers
+                }
                 resolved = size.substitute(found) if found else size
                 assert resolved is not None
                 self.answers[path[-1]] = SolvedSymbol(resolved, equation)
@@ -148,7 +150,7 @@ class Equations:
             return True
         if (highest := bounds(terms_of(size))[1]) is not None and highest <= 0:  # n + m = 0
             return False
-        before = [self._places.get(each) for each in size.variables]
+        before = [self._places.get(variable) for variable in size.variables]
         # A symbol may follow another one of the same operation only as an equal name, because definitions are read off
         # plain sizes.
         is_together = place < 0 or size == sym(next(iter(size.variables)))
@@ -176,15 +178,15 @@ class Equations:
 
         Each equation occurs once.
         """
-        found: dict[Equation, None] = {}
+        reasons: dict[Equation, None] = {}
         pending, seen = sorted(names), set[str]()
         while pending:
             if (name := pending.pop(0)) in self.answers and name not in seen:
                 seen.add(name)
                 equation = self.answers[name].equation
-                found[equation] = None
+                reasons[equation] = None
                 pending += sorted(_variables(equation.one, equation.other))
-        return list(found)
+        return list(reasons)
 
 
 def _variables(*sizes: Dim) -> frozenset[str]:

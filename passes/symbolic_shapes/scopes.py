@@ -65,7 +65,7 @@ class Scopes:
         too.
         """
         home, path = self._homes[name], self._paths[operation]
-        return _encloses(path, home) and all(_encloses(self._homes[each], home) for each in others)
+        return _encloses(path, home) and all(_encloses(self._homes[text], home) for text in others)
 
 
 def _encloses(outer: Path, inner: Path) -> bool:

@@ -155,7 +155,7 @@ def _declared(type_: Type, returned: Sequence[Type]) -> Type:
 def agreed_numbers(infos: Sequence[Info]) -> tuple[int | None, ...]:
     """Return, per dimension, the number that all types of one rank agree on, or None. Empty if the ranks differ."""
     dims = [dims_of(info) for info in infos]
-    if any(len(each) != len(dims[0]) for each in dims):
+    if any(len(dim) != len(dims[0]) for dim in dims):
         return ()
     return tuple(_number_in(set(sizes)) for sizes in zip(*dims, strict=True))
 

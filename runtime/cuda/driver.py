@@ -60,7 +60,7 @@ _CALLED: dict[str, tuple[type[ctypes._CDataType], ...]] = {
 }
 #: Functions with a current version under another name in the library. The plain name is the version of CUDA 3.
 _SECOND = frozenset(
-    [f"cuCtx{each}Current" for each in ("Push", "Pop")]
+    [f"cuCtx{name}Current" for name in ("Push", "Pop")]
     + [f"cuMemcpy{way}{kind}" for way in ("HtoD", "DtoH", "DtoD") for kind in ("", "Async")]
     + ["cuMemAlloc", "cuMemFree", "cuMemHostGetDevicePointer", "cuEventDestroy", "cuMemcpy2DAsync"]
     + ["cuStreamBeginCapture", "cuStreamDestroy"]

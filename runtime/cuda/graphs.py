@@ -89,13 +89,13 @@ def graphs_of(
 
     A driver without graphs is an error if graphs are requested. Otherwise kernels are launched one by one.
     """
-    make = partial(Graphs, driver, [each.name for each in signatures])
+    make = partial(Graphs, driver, [signature.name for signature in signatures])
     if graphs:
-        return make([_NEVER if each.graph is None else 0 for each in signatures], is_estimated=False)
-    if graphs is False or all(each.graph is None for each in signatures):
+        return make([_NEVER if signature.graph is None else 0 for signature in signatures], is_estimated=False)
+    if graphs is False or all(signature.graph is None for signature in signatures):
         return None
     speed = bytes_a_second(driver, device)
-    before = [_CALLS_BEFORE if is_faster(each, speed) else _NEVER for each in signatures]
+    before = [_CALLS_BEFORE if is_faster(signature, speed) else _NEVER for signature in signatures]
     if set(before) <= {_NEVER}:
         return None
     with suppress(DeviceError):
@@ -112,7 +112,7 @@ def is_faster(signature: Signature, speed: float) -> bool:
     """
     if (graph := signature.graph) is None or graph.memory > _MOST_MEMORY:
         return False
-    if any(each.written for each in signature.inputs):
+    if any(input_.written for input_ in signature.inputs):
         return False  # a caller may pass one tensor twice, and would see the writes to a copy too late
     work = sum(site.bytes or 0 for site in signature.sites or ()) / speed
     copied = graph.copies * _COPY + 2 * graph.bytes / speed

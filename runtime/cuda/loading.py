@@ -196,15 +196,15 @@ def _codes_for(device: Device, codes: Sequence[DeviceCode]) -> list[DeviceCode]:
     for code in codes:
         if not _ARCH.fullmatch(code.arch):
             raise ArtifactError(f"the code for the device is for '{code.arch}', which this release does not know")
-    if not (found := [code for code in codes if not _reason_against(code, device)]):
+    if not (device_codes := [code for code in codes if not _reason_against(code, device)]):
         raise DeviceError(_reason_against(codes[0], device))
-    return sorted(found, key=lambda code: code.format == "ptx")
+    return sorted(device_codes, key=lambda code: code.format == "ptx")
 
 
 def _need_maps(codes: Sequence[DeviceCode]) -> bool:
     """Check whether the code needs tensor maps, from its PTX. Without PTX, machine code may need them."""
-    texts = [each for each in codes if each.format == "ptx"]
-    return any(_READS_MAPS in bytes(each.data) for each in texts) if texts else codes[0].arch == _HAS_MAPS
+    texts = [code for code in codes if code.format == "ptx"]
+    return any(_READS_MAPS in bytes(text.data) for text in texts) if texts else codes[0].arch == _HAS_MAPS
 
 
 def _reason_against(code: DeviceCode, device: Device) -> str:

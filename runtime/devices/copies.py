@@ -53,7 +53,7 @@ class Copies:
 
     def copy_rows(self, to: Tensor, to_pitch: int, source: Tensor, pitch: int, width: int, height: int) -> None:
         """Copy rows of `width` bytes with a pitch on each side. Waits if one side is on the CPU."""
-        from_host, to_host = (each.__dlpack_device__()[0] == CPU for each in (source, to))
+        from_host, to_host = (tensor.__dlpack_device__()[0] == CPU for tensor in (source, to))
         program = self._program
         copy = program.write if from_host else program.read if to_host else program.copy
         with self.on_device():

@@ -227,10 +227,10 @@ Rows = tuple[int, int]
 
 def check_codes(codes: Sequence[DeviceCode], kind: str) -> None:
     """Raise ArtifactError unless all codes belong to one program for this kind of device."""
-    if {each.kind for each in codes} != {kind}:
-        there = ", ".join(f"code for {each.kind}" for each in codes) or "none"
+    if {code.kind for code in codes} != {kind}:
+        there = ", ".join(f"code for {code.kind}" for code in codes) or "none"
         raise ArtifactError(f"a program runs on one kind of device, here {kind}; there is {there}")
-    if len({each.kernels for each in codes}) > 1:
+    if len({code.kernels for code in codes}) > 1:
         raise ArtifactError("the program's codes for the device have not the same kernels")
 
 

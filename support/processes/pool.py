@@ -289,7 +289,7 @@ class _WorkerRun:
         self._queue, self._done, self._begun = queue, done, begun
         self._idle = [worker for worker in workers if worker.call is None]
         #: Busy workers. The index is None for a call of `Pool.prepare` that this run has not requested yet.
-        self._current: dict[Worker, int | None] = dict.fromkeys(each for each in workers if each.call is not None)
+        self._current: dict[Worker, int | None] = dict.fromkeys(worker for worker in workers if worker.call is not None)
         self._early: list[tuple[PoolCall, bytes, float]] = []
         self._waiting: deque[tuple[int, PoolCall]] = deque()
 
@@ -323,8 +323,8 @@ class _WorkerRun:
 
     def _take(self, place: int, call: PoolCall) -> None:
         """Queue a call for a free worker, unless a worker has begun or finished it early."""
-        early = next((each for each in self._early if each[0] == call), None)
-        worker = next((each for each, index in self._current.items() if index is None and each.call == call), None)
+        early = next((pool_calls for pool_calls in self._early if pool_calls[0] == call), None)
+        worker = next((key for key, index in self._current.items() if index is None and key.call == call), None)
         if early is not None:
             self._early.remove(early)
             self._begun(place)

@@ -156,8 +156,8 @@ def check_backend(backend: object) -> None:
     for name, method in vars(Backend).items():
         own = inspect.getattr_static(backend, name)
         if inspect.isfunction(method) and inspect.isfunction(own):
-            given = list(inspect.signature(method).parameters)
-            _check_call(backend, own, f"is given {', '.join(given[1:])} in {name}()", *given)
+            parameters = list(inspect.signature(method).parameters)
+            _check_call(backend, own, f"is given {', '.join(parameters[1:])} in {name}()", *parameters)
 
 
 def _check_call(backend: type, called: Callable[..., object], expected: str, *given: str) -> None:

@@ -27,7 +27,7 @@ def find_backend(target: str) -> Backend:
     """Return the backend of a target or its nearest host. Raise RelaxError if there is none."""
     if (found := _nearest(target)) is not None:
         return _made(found)
-    able = [each.name for each in all_targets() if _nearest(each.name) is not None]
+    able = [registered.name for registered in all_targets() if _nearest(registered.name) is not None]
     raise RefusalError(
         f"target '{target}' has no code generator: neither it nor a parent of it names one",
         notes=[f"targets with one: {', '.join(able)}"],

@@ -216,7 +216,9 @@ def libraries_of(name: str) -> tuple[str, ...]:
 def legal_operators(name: str) -> list[str]:
     """Return the operators that a target or one of its hosts, whose stages it uses, handles without lowering."""
     chain = host_chain(name)
-    views = [row.full_name for row in all_ops() if row.is_plain_view] if any(each.keeps_views for each in chain) else []
+    views = (
+        [row.full_name for row in all_ops() if row.is_plain_view] if any(target.keeps_views for target in chain) else []
+    )
     return sorted({*views, *(operator for target in chain for operator in target.legal)})
 
 
@@ -249,7 +251,7 @@ def load_schedules(targets: Iterable[Target]) -> None:
 
 def load_tensor_intrins(name: str) -> None:
     """Import the modules with a target's tensor intrinsics. Do nothing for an unknown target."""
-    for target in [each for each in all_targets() if each.name == name]:
+    for target in [all_target for all_target in all_targets() if all_target.name == name]:
         _import_once(target, target.tensor_intrin_modules, "tensor_intrin_modules")
 
 

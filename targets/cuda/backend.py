@@ -55,7 +55,7 @@ class CudaBackend(Backend):
         ptx = self.assembly(module, target, options)
         for kernels in _kernel_modules(module):
             kernels.erase()
-        host = find_backend("llvm").build(module, target.on_host(each.name for each in OPTIONS), options)
+        host = find_backend("llvm").build(module, target.on_host(option.name for option in OPTIONS), options)
         # The driver reads the text as a C string.
         code = DeviceCode("cuda", arch.name, "ptx", names, memoryview(ptx.encode() + b"\0"))
         return replace(host, devices=(code, *_machine_code(code, ptx, options)))
@@ -80,4 +80,4 @@ def _machine_code(code: DeviceCode, ptx: str, options: CodeOptions) -> Iterator[
 
 
 def _kernel_modules(module: Module) -> list[Operation]:
-    return [each for each in operations_of(body_of(module.operation)) if each.name == "gpu.module"]
+    return [operation for operation in operations_of(body_of(module.operation)) if operation.name == "gpu.module"]

@@ -150,7 +150,7 @@ def sequence_count(starts: Value) -> Number:
 
 def sequence_range(starts: Value, position: Number) -> tuple[Number, Number]:
     """Return a sequence's start and length."""
-    start, end = (as_index(loops.load(starts, each)) for each in (position, position + 1))
+    start, end = (as_index(loops.load(starts, number)) for number in (position, position + 1))
     return start, end - start
 
 

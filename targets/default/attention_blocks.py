@@ -348,7 +348,7 @@ def weighted_rows(
 ) -> Value:
     """Return the total [q, e] plus powers @ values. Labels name the dimensions; "k" is that of the keys."""
     loop = {"q": 0, "e": 1, "k": 2}
-    maps = [linalg.select_dims(3, [loop.get(each or "") for each in labels]) for labels in (by, of_values, "qe")]
+    maps = [linalg.select_dims(3, [loop.get(label or "") for label in labels]) for labels in (by, of_values, "qe")]
     factors = [Factor(powers, what.wide, maps[0]), Factor(values, what.dtype, maps[1])]
     iterators = [linalg.PARALLEL, linalg.PARALLEL, linalg.REDUCTION]
     return products_added(factors, total, what.wide, maps[2], iterators)

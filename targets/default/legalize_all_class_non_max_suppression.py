@@ -39,7 +39,7 @@ def rows_of_boxes(call: LegalizeCall, select: Body, list_rows: Body, *, numbers:
     and the total number of boxes. `list_rows(taken, *numbers, out)` writes the rows.
     """
     shape = call.shape(call.operands[1])
-    outputs = [TensorInfo(each, "i64") for each in (shape, *[shape[:2]] * numbers, (1,))]
+    outputs = [TensorInfo(number, "i64") for number in (shape, *[shape[:2]] * numbers, (1,))]
     *found, total = call.loops(select, outputs=outputs, name="select_boxes")
     (rows,) = call.define_sizes(total, 1)
     listed = call.loops(list_rows, found, [TensorInfo((rows, 3), "i64")], name="list_boxes")

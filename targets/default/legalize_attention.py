@@ -105,7 +105,7 @@ def _part(tensor: Value, start: Number, length: Number) -> Value:
 
 def _is_bias_known(what: Attention) -> bool:
     """Check whether the types state where a bias broadcasts, since blocks read parts of it."""
-    return what.bias is None or not any(isinstance(each, tuple) for each in broadcast_plan(what.bias, what.scores))
+    return what.bias is None or not any(isinstance(place, tuple) for place in broadcast_plan(what.bias, what.scores))
 
 
 def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Value:
@@ -178,8 +178,8 @@ def _adjusted(
 
     def body(score: Number, *added: Number) -> Number:
         result = score * scale
-        for each in added:
-            result = result + each.of(what.bias.dtype).to(what.wide)  # type: ignore[union-attr]
+        for number in added:
+            result = result + number.of(what.bias.dtype).to(what.wide)  # type: ignore[union-attr]
         return result if is_visible is None else select(is_visible(), result, -math.inf)
 
     return broadcast_generic([scores, *biases], scores, plans, body)

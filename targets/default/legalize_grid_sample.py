@@ -159,7 +159,7 @@ class _GridPlaces(NamedTuple):
 
     def taps(self, scalars: Sequence[Number]) -> list[list[Tap]]:
         """Return the taps of each dimension, from one element of each table."""
-        taps = [Tap(*each) for each in _by(self.per_tap, scalars)]
+        taps = [Tap(*items) for items in _by(self.per_tap, scalars)]
         return _by(self.per_dimension, taps)
 
 
@@ -212,7 +212,7 @@ def affine_grid(call: LegalizeCall) -> Legalized:
             return _position(linalg.index(axis + 2).to(wide), as_index(sizes[axis]).to(wide), align_corners)
 
         def made(*scalars: Number) -> Number:
-            *factors, total = [each.of(dtype).to(wide) for each in scalars]
+            *factors, total = [scalar.of(dtype).to(wide) for scalar in scalars]
             for axis, factor in enumerate(factors):
                 total = total + factor * position(axis)
             return total.to(dtype)

@@ -79,18 +79,18 @@ def take(call: LegalizeCall) -> Legalized:
     count = 0 if is_scalar else len(call.shape(indices))
     mode, dtype = call.op.mode, call.dtype(indices)
 
-    def body(x: Value, given: Value, output: Value) -> Value:
+    def body(x: Value, value: Value, output: Value) -> Value:
         size = linalg.size(x, axis)
-        _check_taken(mode, given, dtype, axis, linalg.sizes(x)[axis])
+        _check_taken(mode, value, dtype, axis, linalg.sizes(x)[axis])
 
         def element(at: list[Number], *scalars: Number) -> Number:
-            index = scalars[0] if scalars else number(given)
+            index = scalars[0] if scalars else number(value)
             read = lambda place: linalg.extract(x, [*at[:axis], place, *at[axis + count :]])  # noqa: E731
             if mode == "nan":
                 return _or_nan(read, as_position(index, dtype), size, x.type.element_type)
             return read(_place(mode, index, dtype, size, axis))
 
-        inputs, dims = ([], []) if is_scalar else ([given], [range(axis, axis + count)])
+        inputs, dims = ([], []) if is_scalar else ([value], [range(axis, axis + count)])
         return _read(inputs, dims, output, element)
 
     return call.prim(body)
@@ -140,9 +140,9 @@ def strided_slice(call: LegalizeCall) -> Legalized:
     expressions = [bound for bound in (*op.begin, *op.end) if not isinstance(bound, int)]
     inferred = call.result_shape()
 
-    def ranges(x: Value, given: Sequence[Value]) -> dict[int, tuple[Size, Size]]:
+    def ranges(x: Value, values: Sequence[Value]) -> dict[int, tuple[Size, Size]]:
         """Return the start and the number of elements of each sliced axis."""
-        known = dict(zip(expressions, map(as_index, given), strict=True))
+        known = dict(zip(expressions, map(as_index, values), strict=True))
         return {
             axis: slice_range(known.get(begin, begin), known.get(end, end), stride, loops.sizes(x)[axis])
             for axis, (begin, end, stride) in bounds.items()
@@ -227,7 +227,7 @@ def gather_elements(call: LegalizeCall) -> Legalized:
     axis, dtype = call.op.axis % rank, call.dtype(call.operands[1])
 
     def body(data: Value, indices: Value, output: Value) -> Value:
-        for other in (each for each in range(rank) if each != axis):
+        for other in (position for position in range(rank) if position != axis):
             require_at_most(loops.sizes(indices)[other], loops.sizes(data)[other], f"indices, axis {other}")
         size = linalg.size(data, axis)
         _require(indices, dtype, axis, size)
@@ -258,10 +258,10 @@ def gather_nd(call: LegalizeCall) -> Legalized:
             require_same(loops.sizes(data)[axis], loops.sizes(indices)[axis], f"batch dimension {axis}")
         if linalg.is_nothing(loops.sizes(indices)[:-1]):
             return output
-        limits = [linalg.size(data, batch + each) for each in range(depth)]
-        columns = [_column(indices, each) for each in range(depth)]
-        for each, (column, limit) in enumerate(zip(columns, limits, strict=True)):
-            _require(column, dtype, batch + each, limit)
+        limits = [linalg.size(data, batch + index) for index in range(depth)]
+        columns = [_column(indices, index) for index in range(depth)]
+        for position, (column, limit) in enumerate(zip(columns, limits, strict=True)):
+            _require(column, dtype, batch + position, limit)
 
         def element(at: list[Number], *scalars: Number) -> Number:
             pairs = enumerate(zip(scalars, limits, strict=True), batch)

@@ -121,10 +121,10 @@ def split(call: LegalizeCall) -> Legalized:
         copies, whole = [], linalg.sizes(x)
         for output in outputs:
             sizes = linalg.sizes(output)
-            offsets = [offset if each == axis else 0 for each in range(rank)]
+            offsets = [offset if index == axis else 0 for index in range(rank)]
             is_there = not linalg.is_nothing(sizes)
             # Dynamic sizes are taken from x, so that they are known to be whole, without gaps.
-            part = [sizes[each] if each == axis else size for each, size in enumerate(whole)]
+            part = [sizes[position] if position == axis else size for position, size in enumerate(whole)]
             copies.append(linalg.copy(tensors.slice_of(x, offsets, part), output) if is_there else output)
             # The parts have their full sizes, which add up to x.
             offset += sizes[axis]

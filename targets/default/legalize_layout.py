@@ -50,7 +50,7 @@ def fill_around(op: OpView, output: Value) -> None:
 
 def place_of(op: OpView, place: Sequence[Number]) -> list[Number]:
     """Return the place of an element in the result."""
-    return [linalg.affine_value(each, place.__getitem__) for each in op.index_map.value.results]
+    return [linalg.affine_value(result, place.__getitem__) for result in op.index_map.value.results]
 
 
 def _move_blocks(x: Value, output: Value, blocks: Sequence[Sequence[_Block]]) -> Value:
@@ -95,7 +95,7 @@ def _blocks(expressions: Sequence[AffineExpr], sizes: Sequence[Dim]) -> list[lis
             wanted.append(_Block(axis))
         elif equal(dim_mod(size, divisor), 0) is True:
             wanted += [_Block(axis, "inner", divisor), _Block(axis, "outer", divisor)]
-    known = [each for each in blocks if each]
+    known = [block for block in blocks if block]
     return known if len(known) == len(blocks) and found == wanted else None
 
 

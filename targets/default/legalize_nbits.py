@@ -10,6 +10,6 @@ from ...passes.legalize.rules import Legalized, register_legalize
 
 @register_legalize("relax.matmul_nbits")
 def matmul_nbits(call: LegalizeCall) -> Legalized:
-    found = find_decomposition("relax.matmul_nbits")
-    assert found is not None
-    return decomposed(found, call.op, call.operands)
+    decomposition = find_decomposition("relax.matmul_nbits")
+    assert decomposition is not None
+    return decomposed(decomposition, call.op, call.operands)

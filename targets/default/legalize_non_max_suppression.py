@@ -112,7 +112,7 @@ class Image:
 
     def shared(self, batch: Number, one: Number, other: Number) -> Number:
         """Return the overlap of the boxes at two places."""
-        first, second = (load_box(self.data, batch, self.box(each), self.op.coord_start) for each in (one, other))
+        first, second = (load_box(self.data, batch, self.box(number), self.op.coord_start) for number in (one, other))
         return overlap(first, second)
 
     def box(self, place: Number) -> Number:
@@ -123,7 +123,7 @@ class Image:
         class_ = self.op.id_index
         if self.op.force_suppress or class_ < 0:
             return constant(True, "i1")
-        first, second = (load_wide(self.data, batch, self.box(each), class_) for each in (one, other))
+        first, second = (load_wide(self.data, batch, self.box(number), class_) for number in (one, other))
         return first == second
 
     def has_room(self, count: Number) -> Number:

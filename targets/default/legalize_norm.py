@@ -117,7 +117,7 @@ def group_norm(call: LegalizeCall) -> Legalized:
         channels = linalg.sizes(data)[channel]
         loops.require_same(channels // groups * groups, channels, f"{groups} groups of channels")
         rows, whole = Reduction(_in_groups(data, channel, groups), axes), _in_groups(output, channel, groups)
-        scale, shift = ((_in_groups(each, 0, groups), [channel, inner]) for each in (gamma, beta))
+        scale, shift = ((_in_groups(value, 0, groups), [channel, inner]) for value in (gamma, beta))
         return tensors.merge(_centered(call.op, rows, scale, shift, whole), channel, 2)
 
     return _norm(call, [channel], body)

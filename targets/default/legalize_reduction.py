@@ -132,14 +132,14 @@ def _is_same(x: Number, best: Number) -> Number:
 
 
 def _first_place(
-    reduction: Reduction, is_found: Callable[[Number, Number], Number], wanted: Value, output: Value, keepdims: bool
+    reduction: Reduction, is_found: Callable[[Number, Number], Number], value: Value, output: Value, keepdims: bool
 ) -> Value:
     """Return the first position with `is_found(element, wanted)`, with `wanted` over the other axes."""
 
     def step(x: Number, wanted: Number, first: Number) -> Number:
         return minimum(select(is_found(x, wanted), reduction.position(), NOWHERE).of("ui64"), first)
 
-    reads = [reduction.whole, reduction.part(wanted)]
+    reads = [reduction.whole, reduction.part(value)]
     if not keepdims:
         return reduction.fold(step, reads, NOWHERE, output)
     return reduction.over_kept(lambda x: x, [reduction.fold(step, reads, NOWHERE, reduction.empty("i64"))], output)

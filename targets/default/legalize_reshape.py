@@ -22,7 +22,7 @@ def reshape(call: LegalizeCall) -> Legalized:
 
     def write(x: Value, output: Value) -> Value:
         if equal(product(old), product(new)) is not True:
-            have, want = (prod(linalg.sizes(each)) for each in (x, output))
+            have, want = (prod(linalg.sizes(value)) for value in (x, output))
             loops.require_same(have, want, "numbers of elements")
         return _copy(x, output, old, new)
 

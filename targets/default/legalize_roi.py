@@ -87,7 +87,7 @@ class _Bins(NamedTuple):
     samples: Number
 
     def position(self, bin_: Number, sample: Number) -> Number:
-        count, place, part = (each.to(self.start.dtype) for each in (self.samples, bin_, sample))
+        count, place, part = (number.to(self.start.dtype) for number in (self.samples, bin_, sample))
         return self.start + place * self.length + (part + 0.5) * self.length / count
 
 

@@ -126,10 +126,10 @@ def scatter_elements(call: LegalizeCall) -> Legalized:
 
 def check_elements(axis: int, data: Value, indices: Value, updates: Value) -> None:
     """Check the sizes of scatter_elements."""
-    for each in range(len(data.type.shape)):
-        require_same(sizes(updates)[each], sizes(indices)[each], f"updates and indices, axis {each}")
-        if each != axis:
-            require_at_most(sizes(indices)[each], sizes(data)[each], f"indices, axis {each}")
+    for index in range(len(data.type.shape)):
+        require_same(sizes(updates)[index], sizes(indices)[index], f"updates and indices, axis {index}")
+        if index != axis:
+            require_at_most(sizes(indices)[index], sizes(data)[index], f"indices, axis {index}")
 
 
 def quotient(dtype: str) -> Combine:
@@ -151,7 +151,7 @@ def scatter_nd(call: LegalizeCall) -> Legalized:
 
         def write(*at: Number) -> None:
             target = [
-                checked_position(load(indices, *at, each), index_dtype, limit) for each, limit in enumerate(limits)
+                checked_position(load(indices, *at, index), index_dtype, limit) for index, limit in enumerate(limits)
             ]
             nest(inner, lambda *rest: _change(output, [*target, *rest], load(updates, *at, *rest), combine))
 
@@ -220,8 +220,8 @@ def slice_scatter(call: LegalizeCall) -> Legalized:
         if not isinstance(step, int):
             loops.require(step > 0, "ValueError", "the step of the slice must be positive, got {}", step)
         start, count = slice_range(begin, end, step, sizes(data)[axis])
-        for each, (one, other) in enumerate(zip(sizes(part), sizes(data), strict=True)):
-            require_same(one, count if each == axis else other, f"src and the slice, axis {each}")
+        for index, (one, other) in enumerate(zip(sizes(part), sizes(data), strict=True)):
+            require_same(one, count if index == axis else other, f"src and the slice, axis {index}")
         starts: list[Size] = [0] * rank
         strides: list[Size] = [1] * rank
         starts[axis], strides[axis] = start, step

@@ -110,7 +110,7 @@ def _grouped(
     return dict(zip([*asked, "size"], values, strict=True))
 
 
-def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found: Value) -> None:
+def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], value: Value) -> None:
     """Number the groups in the order of their items."""
     from .unique_few import group_few  # few programs need it
 
@@ -118,7 +118,7 @@ def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found
     before, total, after = (size(items, axis) for axis in range(3))
 
     def finish(count: Number) -> None:
-        store(count.to("i64"), found, 0)
+        store(count.to("i64"), value, 0)
 
     def by_value(sorter: Sorter) -> None:
         few, groups = group_few(items, dtype, (FIRSTS, COUNTS, INVERSE), results, sorter)
@@ -216,22 +216,22 @@ def slice_order(items: Value, dtype: str, before: Number, after: Number) -> tupl
 
 
 def _taken(
-    call: LegalizeCall, data: Value, shape: Sequence[Dim], found: Sequence[Value], size_tensor: Value, axis: int | None
+    call: LegalizeCall, data: Value, shape: Sequence[Dim], values: Sequence[Value], size_tensor: Value, axis: int | None
 ) -> list[Value]:
     """Return the first item of each group, then `found` cut to the number of groups."""
     count: Dim = 1 if not shape else call.define_sizes(size_tensor, 1)[0]
     sizes = tuple(count if dim is None else dim for dim in call.result_shape())
-    outputs = [TensorInfo(sizes, call.result_dtype()), *(TensorInfo((count,), "i64") for _ in found)]
+    outputs = [TensorInfo(sizes, call.result_dtype()), *(TensorInfo((count,), "i64") for _ in values)]
 
     def body(buffer: Value, *rest: Value) -> None:
-        given, outs = rest[: len(found)], rest[len(found) :]
+        given, outs = rest[: len(values)], rest[len(values) :]
         source, target = around_axis(buffer, axis), around_axis(outs[0], axis)
 
         def copy(before: Number, group: Number, after: Number) -> None:
             store(load(source, before, load(given[0], group), after), target, before, group, after)
 
-        share_places([size(target, each) for each in range(3)], copy)
+        share_places([size(target, index) for index in range(3)], copy)
         for padded, out in zip(given, outs[1:], strict=True):
             share_places([size(out, 0)], lambda i, padded=padded, out=out: store(load(padded, i), out, i))
 
-    return call.loops(body, [data, *found], outputs, name="unique_take")
+    return call.loops(body, [data, *values], outputs, name="unique_take")

@@ -100,8 +100,8 @@ class PagedAttention(NamedTuple):
             (self.q, 2, self.k_pages, 3, "size of a head"),
             (self.q, 1, self.sinks, 0, "number of heads"),
             *(
-                (self.k_pages, axis, each, axis, what)
-                for each in (self.v_pages, self.k_scale, self.v_scale)
+                (self.k_pages, axis, value, axis, what)
+                for value in (self.v_pages, self.k_scale, self.v_scale)
                 for what, axis in (pages, places, ("number of heads", 2))
             ),
         ):

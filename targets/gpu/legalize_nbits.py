@@ -55,7 +55,7 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
     weight = "f32" if is_few else call.dtype(x)
     given = {"x": _reshaped(x, (rows, *shape.block_sizes, *shape.code_sizes))}
     given |= shape.operands(held)
-    dtypes = {name: call.dtype(each) for name, each in given.items()}
+    dtypes = {name: call.dtype(value) for name, value in given.items()}
 
     def body(*parameters: Value) -> Value:
         *inputs, out = parameters
@@ -106,9 +106,9 @@ class _Shape(NamedTuple):
             return self.block // 4, 2, 2
         return self.block * self.bits // 8, 8 // self.bits
 
-    def operands(self, held: Mapping[str, Value | None]) -> dict[str, Value]:
+    def operands(self, values: Mapping[str, Value | None]) -> dict[str, Value]:
         """Return the operands with a dimension for each of their loops."""
-        first, codes = (self.columns, *self.block_sizes), held["codes"]
+        first, codes = (self.columns, *self.block_sizes), values["codes"]
         assert codes is not None
         made = {}
         if self.bits == 6:
@@ -119,9 +119,9 @@ class _Shape(NamedTuple):
         else:
             made = {"codes": _reshaped(codes, (*first, self.code_sizes[0]))}
         for name in OF_BLOCKS:
-            if (value := held[name]) is not None:
+            if (value := values[name]) is not None:
                 made[name] = _reshaped(value, first)
-        return made | {name: value for name in OUTER if (value := held[name]) is not None}
+        return made | {name: value for name in OUTER if (value := values[name]) is not None}
 
     def loops_of(self, name: str) -> list[int]:
         """Return the loops that an operand depends on."""

@@ -85,7 +85,7 @@ class _TokenHead:
             pairs = zip(self._values(place), totals, strict=True)
             return [divisor + weight, *(fma(weight, value, number(total)) for value, total in pairs)]
 
-        scaled = [number(each) * factor for each in (divisor, *totals)]
+        scaled = [number(total) * factor for total in (divisor, *totals)]
         return [new, *map(number, loops.for_range(*keys, add, *scaled))]
 
     def _share(self, number: Number) -> None:

@@ -102,7 +102,7 @@ class _Update:
         target = [*indices_at(place, self._places.places), *at]
 
         def step(write: Number, total: Number, *count: Number) -> list[Number]:
-            return [combine(total, self._element(write, at)), *(each + 1 for each in count)]
+            return [combine(total, self._element(write, at)), *(number + 1 for number in count)]
 
         first = [load(self._output, *target), *([constant(1, "i64")] if is_mean else [])]
         total, *count = writes(step, *first)
@@ -139,7 +139,9 @@ def scatter_nd(call: LegalizeCall) -> Legalized:
         outer, inner = check_tuples(data, indices, updates, depth)
         loops.copy(data, output)
         places = _UpdatePlaces(outer, sizes(data)[:depth], range(depth), [index_dtype] * depth)
-        writes = places.writes(lambda *at: [load(indices, *at, each) for each in range(depth)], lambda _, found: found)
+        writes = places.writes(
+            lambda *at: [load(indices, *at, index) for index in range(depth)], lambda _, found: found
+        )
         _Update(call, reduction, dtype, output, places, lambda at, rest: load(updates, *at, *rest)).run(writes, inner)
 
     return scattered(call, ("data", "updates"), reduction, body)
@@ -157,7 +159,7 @@ def index_put(call: LegalizeCall) -> Legalized:
         require_broadcast(values, [*outer, *inner])
         loops.copy(data, output)
         places = _UpdatePlaces(outer, sizes(data)[:count], range(count), dtypes)
-        writes = places.writes(lambda *at: [load_broadcast(each, at) for each in indices], lambda _, found: found)
+        writes = places.writes(lambda *at: [load_broadcast(index, at) for index in indices], lambda _, found: found)
         read = lambda at, rest: load_broadcast(values, [*at, *rest])  # noqa: E731
         _Update(call, reduction, dtype, output, places, read).run(writes, inner)
 

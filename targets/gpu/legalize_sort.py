@@ -63,14 +63,14 @@ def topk(call: LegalizeCall) -> Legalized:
     """Select the k largest elements. Ties go to the lowest index, as in ONNX."""
     axis = axis_of(call)
     dtype = "" if call.op.ret_type == "values" else call.result_dtype(-1)
-    wanted = call.result_shape()[axis]
+    dim = call.result_shape()[axis]
 
     def body(data: Value, *outs: Value) -> None:
         rows = _Rows(call, data, descending=call.op.largest)
         results, many = [around_axis(out, axis) for out in outs], linalg.sizes(outs[0])[axis]
-        if isinstance(wanted, int) and not isinstance(rows.count, int):
+        if isinstance(dim, int) and not isinstance(rows.count, int):
             message = f"{{}} elements are asked for along axis {axis} of size {{}}"
-            require(as_index(wanted) <= rows.count, "ValueError", message, as_index(wanted), rows.count)
+            require(as_index(dim) <= rows.count, "ValueError", message, as_index(dim), rows.count)
         rows.check()
 
         def write(row: Number, i: Number, record: Record) -> None:

@@ -24,7 +24,7 @@ def unique(call: LegalizeCall) -> Legalized:
     return unique_by(Steps(_group, _by_first), call)
 
 
-def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found: Value) -> None:
+def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], value: Value) -> None:
     """Number the groups in the order of their items."""
     total, place = size(items, 1), ir.IndexType.get()
 
@@ -47,18 +47,18 @@ def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found
 
                 when(behind != before, begin)
 
-            scan_rows(1, total, numbering(begins, write, found))
+            scan_rows(1, total, numbering(begins, write, value))
             if COUNTS in results:
-                for_range(0, total, lambda group: _count(group, starts, results[COUNTS], found), grain=1)
+                for_range(0, total, lambda group: _count(group, starts, results[COUNTS], value), grain=1)
 
         scratch([total], ir.IntegerType.get_signless(64), with_starts)
 
     scratch([total], place, with_places)
 
 
-def _count(group: Number, starts: Value, counts: Value, found: Value) -> None:
+def _count(group: Number, starts: Value, counts: Value, value: Value) -> None:
     """Store the number of items between the begin of a group and the begin of the next one."""
-    groups, total = load(found, 0).to("index"), size(starts, 0)
+    groups, total = load(value, 0).to("index"), size(starts, 0)
 
     def write() -> None:
         is_last = group + 1 == groups
@@ -87,7 +87,7 @@ def _sort(items: Value, grouping: Grouping, places: Value) -> Callable[[Number, 
     return lambda one, other: orders[1]([one], [other])
 
 
-def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], found: Value) -> None:
+def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], value: Value) -> None:
     """Renumber the groups by their first occurrence."""
     total = size(numbers, 0)
     group_at = lambda position: load(groups[INVERSE], position).to("index")  # noqa: E731
@@ -106,7 +106,7 @@ def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str,
 
         when(behind != before, begin)
 
-    scan_rows(1, total, numbering(is_first, write, found))
+    scan_rows(1, total, numbering(is_first, write, value))
     if INVERSE in results:
         renumber = lambda at: store(load(numbers, group_at(at)).to("i64"), results[INVERSE], at)  # noqa: E731
         for_range(0, total, renumber, grain=1)

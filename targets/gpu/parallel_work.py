@@ -34,13 +34,13 @@ def is_work(op: Operation) -> bool:
 
 def has_work(op: Operation) -> bool:
     """Check whether an operation contains work that a block's threads share."""
-    return any(is_work(each) for each in operations_in(op, is_work))
+    return any(is_work(operation) for operation in operations_in(op, is_work))
 
 
 def touches(op: Operation) -> bool:
     """Check whether an operation, or one nested in it, accesses memory."""
     inside = (op, *operations_in(op)) if op.regions else (op,)
-    return any(is_work(each) or each.name in READS or each.name in WRITES for each in inside)
+    return any(is_work(operation) or operation.name in READS or operation.name in WRITES for operation in inside)
 
 
 def is_for_host(op: Operation) -> bool:
@@ -48,7 +48,7 @@ def is_for_host(op: Operation) -> bool:
 
     It does if only kernels access memory there, or if the body calls host functions.
     """
-    others = [each for each in operations_in(op, is_work) if not is_work(each)]
+    others = [operation for operation in operations_in(op, is_work) if not is_work(operation)]
     return any(map(_calls_host, others)) or not any(each.name in READS or each.name in WRITES for each in others)
 
 
@@ -59,7 +59,7 @@ def _calls_host(op: Operation) -> bool:
     if op.name != "func.call":
         return False
     name = callee_of(op)
-    return any(has_body(each) for each in functions_in(outermost(op)) if symbol_name(each) == name)
+    return any(has_body(function) for function in functions_in(outermost(op)) if symbol_name(function) == name)
 
 
 def is_in_order(op: Operation) -> bool:

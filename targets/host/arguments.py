@@ -90,11 +90,11 @@ class ArgumentChecks:
 
     def check_agreement(self) -> None:
         """Check the sizes that are expressions, or symbols with a definition elsewhere."""
-        for each in self._agreements:
-            if self._sizes.knows(each.size):
-                self._require_equal(each, as_i64(self._sizes.compute(each.size)).value)
+        for agreement in self._agreements:
+            if self._sizes.knows(agreement.size):
+                self._require_equal(agreement, as_i64(self._sizes.compute(agreement.size)).value)
             else:
-                self._define(each)
+                self._define(agreement)
 
     def _require_kind(self, slot: Value, where: str, expected: str, *kinds: int) -> None:
         bits = sum(1 << (kind if kind < abi.FIRST_OBJECT else kind - abi.FIRST_OBJECT + 32) for kind in kinds)
@@ -159,13 +159,13 @@ class ArgumentChecks:
         self._sizes.define(size.size, size.value)
         self._origins[str(size.size)] = size.origin
 
-    def _require_equal(self, size: _CheckedSize, wanted: Value) -> None:
+    def _require_equal(self, size: _CheckedSize, value: Value) -> None:
         origin = self._origins.get(str(size.size), "")
         expected = f"expected size {short(str(size.size))} = {{}}{f' (from {origin})' if origin else ''}, got {{}}"
         if size.axis is None:
-            self._require(number(size.value) == number(wanted), size.where, expected, wanted, size.value)
+            self._require(number(size.value) == number(value), size.where, expected, value, size.value)
             return
-        numbers = constant(size.axis), wanted, size.value
+        numbers = constant(size.axis), value, size.value
         message = expected.replace("%", "%%").replace("{}", "%lld")
         texts = self._support.text(f"%s dimension %lld {message}: shape %s"), self._support.text(size.where)
         self._support.require("check_size", size.slot, *texts, *numbers)

@@ -115,11 +115,11 @@ class _Entry:
         on_device = scope is not None
         checks = ArgumentChecks(self._support, self._sizes, signature.name, on_device=on_device, hint=_COPYING)
         values: list[Checked] = []
-        for position, each in enumerate(signature.inputs):
-            values += checks.check(position, each, behind(self._args, position * abi.ANY_SIZE))
+        for position, input_ in enumerate(signature.inputs):
+            values += checks.check(position, input_, behind(self._args, position * abi.ANY_SIZE))
         checks.check_agreement()
         # All sizes are computed before any allocation, so that failures up to here have nothing to free.
-        outputs = [info for each in signature.outputs for info in each.infos]
+        outputs = [info for output in signature.outputs for info in output.infos]
         shapes = [self._shape(info) for info in outputs]
         results = self._slots(len(outputs))
         for position, info in enumerate(outputs):
@@ -186,11 +186,11 @@ class _Entry:
         return kept
 
     def _check_arity(self) -> None:
-        names = [each.group.name for each in self._signature.inputs]
+        names = [input_.group.name for input_ in self._signature.inputs]
         listed = f" ({short(', '.join(names))})".replace("{}", "{ }") if names else ""
         message = f"expected {counted(len(names), 'argument')}{listed}, got {{}}"
-        given = number(self._count).to("i64").value
-        tir.ops["assert"]((number(given) == len(names)).value, [given], kind="TypeError", message=message)
+        value = number(self._count).to("i64").value
+        tir.ops["assert"]((number(value) == len(names)).value, [value], kind="TypeError", message=message)
 
     def _check_constants(self) -> None:
         """Reject calls before the loader has set the constants' addresses: they would read through a null pointer."""
@@ -233,7 +233,7 @@ class _Entry:
     def _grouped(self, results: list[Value]) -> list[Value]:
         """Return the callers' results: plain values, arrays for lists, or None."""
         outputs, call = self._signature.outputs, self._support.call
-        if all(each.group.kind == VALUE and not each.group.is_optional for each in outputs):
+        if all(output.group.kind == VALUE and not output.group.is_optional for output in outputs):
             return results
         given, rest = self._slots(len(outputs)), iter(results)
         for position, (passed, slot) in enumerate(zip(outputs, given, strict=True)):

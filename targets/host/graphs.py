@@ -56,14 +56,16 @@ def may_have_graph(kind: str, signature: Signature, kernel: Operation) -> bool:
 
 def _is_same_each_time(signature: Signature, kernel: Operation) -> bool:
     """Check whether all calls of a function launch the same kernels, differing at most in addresses."""
-    passed = [info for each in (*signature.inputs, *signature.outputs) for info in each.infos]
+    passed = [info for input_ in (*signature.inputs, *signature.outputs) for info in input_.infos]
     if any(_bytes_of(info) is None for info in passed):
         return False
-    functions = {symbol_name(each): each for each in functions_in(kernel.parent.operation) if has_body(each)}
+    functions = {
+        symbol_name(function): function for function in functions_in(kernel.parent.operation) if has_body(function)
+    }
     names = [symbol_name(kernel)]
     for name in names:
         called = [callee_of(op) for op in operations_named(functions[name], "func.call")]
-        names += [each for each in dict.fromkeys(called) if each in functions and each not in names]
+        names += [fromkey for fromkey in dict.fromkeys(called) if fromkey in functions and fromkey not in names]
     return all(_is_same(op) for function in [functions[name] for name in names] for op in operations_in(function))
 
 
@@ -75,7 +77,9 @@ def graph_of(kind: str, signature: Signature, kernel: Operation) -> dict[str, ob
     """
     if not may_have_graph(kind, signature, kernel):
         return {}
-    functions = {symbol_name(each): each for each in functions_in(kernel.parent.operation) if has_body(each)}
+    functions = {
+        symbol_name(function): function for function in functions_in(kernel.parent.operation) if has_body(function)
+    }
     described = _described(signature)
     moved = [bytes_ for bytes_, role in described for way in (_READ, _WRITTEN) if bytes_ and role & way]
     arena = cast("dict[str, int]", memory_of(kernel).get("memory", {"arena": 0}))["arena"]
@@ -98,11 +102,11 @@ def _launches(function: Operation, functions: Mapping[str, Operation], known: di
 
 def _times(op: Operation) -> int:
     """Return the number of executions of an operation per call."""
-    return prod(_steps(each) for each in ancestors(op) if each.name == "scf.for")
+    return prod(_steps(ancestor) for ancestor in ancestors(op) if ancestor.name == "scf.for")
 
 
 def _steps(loop: Operation) -> int:
-    first, last, step = (constant_of(each) for each in list(loop.operands)[:3])
+    first, last, step = (constant_of(operand) for operand in list(loop.operands)[:3])
     return 1 if first is None or last is None or not step else max(0, -(-(last - first) // step))
 
 
@@ -111,8 +115,8 @@ def _described(signature: Signature) -> list[tuple[int, int]]:
 
     The access says whether a call reads or writes it.
     """
-    roles = [(each, _READ | (_WRITTEN if each.is_written else 0)) for each in signature.inputs]
-    roles += [(each, _WRITTEN) for each in signature.outputs]
+    roles = [(input_, _READ | (_WRITTEN if input_.is_written else 0)) for input_ in signature.inputs]
+    roles += [(output, _WRITTEN) for output in signature.outputs]
     return [(_bytes_of(info) or 0, role) for each, role in roles for info in each.infos]
 
 
@@ -141,7 +145,7 @@ class GraphCall:
         self._support, self._kind, self._tensors = support, kind, tensors
         described = support.numbers([word for pair in _described(signature) for word in pair])
         label = support.text(f"{signature.name}, as {_NAMES.get(kind, _OTHER_NAME)}")
-        self._given = stored([each.data for each in tensors])
+        self._given = stored([tensor.data for tensor in tensors])
         self._about = constant(len(tensors)), self._given, described
         self._table, self._label, self._place = address_of(DEVICE_TABLE), label, constant(place)
 

@@ -74,20 +74,20 @@ class Signature:
 
     def __post_init__(self) -> None:
         _check_name("function", self.name)
-        counted = [sum(len(each.infos) for each in values) for values in (self.inputs, self.outputs)]
+        counted = [sum(len(value.infos) for value in values) for values in (self.inputs, self.outputs)]
         if max(len(self.inputs), len(self.outputs), *counted) > _MOST_ARGUMENTS:
             raise RelaxError(f"function '{self.name}' has more than {_MOST_ARGUMENTS} arguments or results")
-        for position, each in enumerate(self.inputs):
-            _check_name("argument", each.group.name)
-            for info in each.infos:
-                _check_input(f"function '{self.name}', argument #{position} '{each.group.name}'", info)
-        for position, each in enumerate(self.outputs):
-            for info in each.infos:
+        for position, input_ in enumerate(self.inputs):
+            _check_name("argument", input_.group.name)
+            for info in input_.infos:
+                _check_input(f"function '{self.name}', argument #{position} '{input_.group.name}'", info)
+        for position, output in enumerate(self.outputs):
+            for info in output.infos:
                 _check_output(f"function '{self.name}', result #{position}", info)
 
     def describe(self) -> dict[str, object]:
         """Return the manifest entry as plain data."""
-        inputs, outputs = (tuple(each.described() for each in values) for values in (self.inputs, self.outputs))
+        inputs, outputs = (tuple(value.described() for value in values) for values in (self.inputs, self.outputs))
         return manifest.Signature(self.name, inputs, outputs).content()
 
 
@@ -175,7 +175,7 @@ def _by_groups(
     function: Operation, name: str, names: Sequence[str], read: Callable[[Group, slice], Passed]
 ) -> tuple[Passed, ...]:
     """Read the groups of an attribute with `read`. Without the attribute each value is a group of its own."""
-    groups = [Group(VALUE, 1, each) for each in names]
+    groups = [Group(VALUE, 1, text) for text in names]
     try:
         if name in function.attributes:
             groups = decode_groups(function.attributes[name], len(names))

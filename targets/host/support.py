@@ -168,7 +168,7 @@ class Support:
         """Return the symbol of a constant array of text addresses."""
         if (symbol := f"__relax_texts.{_hash(repr(list(contents)))}") not in self._known:
             with ir.InsertionPoint(self._body), ir.Location.unknown():
-                llvm_ops.array_global(symbol, len(contents), lambda: [self.text(each) for each in contents])
+                llvm_ops.array_global(symbol, len(contents), lambda: [self.text(content) for content in contents])
             self._known.add(symbol)
         return symbol
 

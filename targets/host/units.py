@@ -113,7 +113,7 @@ def find_function(name: str) -> LibraryFunction | None:
 
 def needed_texts(module: Operation) -> list[str]:
     """Return the units that define the functions a module declares, and the units that these depend on."""
-    needed = {place for each in declared_in(module) if (place := _place_of(symbol_name(each))) is not None}
+    needed = {place for operation in declared_in(module) if (place := _place_of(symbol_name(operation))) is not None}
     if not needed:
         return []
     for place in reversed(range(len(unit_texts()))):
@@ -125,7 +125,7 @@ def needed_texts(module: Operation) -> list[str]:
 def declared_in(module: Operation) -> list[Operation]:
     """Return the library functions that a module declares."""
     functions = [op for op in operations_of(body_of(module)) if op.name == "llvm.func" and not has_body(op)]
-    return [each for each in functions if _place_of(symbol_name(each)) is not None]
+    return [function for function in functions if _place_of(symbol_name(function)) is not None]
 
 
 @lru_cache(maxsize=1024)
@@ -139,7 +139,7 @@ def _place_of(name: str) -> int | None:
 
 @lru_cache(maxsize=1)
 def _copied() -> dict[str, LibraryFunction]:
-    return {name: each._replace(is_copied=True) for name, each in _unit(copied_text()).functions.items()}
+    return {name: function._replace(is_copied=True) for name, function in _unit(copied_text()).functions.items()}
 
 
 @lru_cache(maxsize=64)

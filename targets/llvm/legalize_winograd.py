@@ -56,9 +56,9 @@ def conv2d_winograd(call: LegalizeCall) -> Legalized:
     return call.loops(body, list(held.values()))
 
 
-def _has_shape(shape: Sequence[Dim], wanted: Sequence[Dim]) -> bool:
+def _has_shape(shape: Sequence[Dim], dims: Sequence[Dim]) -> bool:
     """Return True if the shape is known to equal the wanted shape. None fits any size."""
-    return all(want is None or equal(size, want) is True for size, want in zip(shape, wanted, strict=True))
+    return all(want is None or equal(size, want) is True for size, want in zip(shape, dims, strict=True))
 
 
 class _WinogradKernel(NamedTuple):

@@ -56,7 +56,7 @@ def _dot_instruction(processor: Machine, matrix: PackedMatrix) -> DotInstruction
     if matrix.bits == 6:
         return None
     kinds = [("u8", "s8"), ("s8", "s8")] if matrix.bits < 8 else [("u8", "s8")]
-    fitting = [each for each in processor.dots if each.lanes == matrix.lanes and each.rows == 1 and not each.by_halves]
+    fitting = [dot for dot in processor.dots if dot.lanes == matrix.lanes and dot.rows == 1 and not dot.by_halves]
     return next((each for kind in kinds for each in fitting if (each.left, each.right) == kind), None)
 
 
@@ -102,7 +102,7 @@ class _DotKernel(NbitsKernel):
             codes = [self._codes(self.load_words(tile.panel, at, column)) for column in tile.columns]
             made = list(map(number, sums))
             for place in range(places):
-                made = self._add(tile, [each[place] for each in codes], at * places + place, made)
+                made = self._add(tile, [code[place] for code in codes], at * places + place, made)
             return made
 
         return self._summed(matrix.words, word, tile)
@@ -116,9 +116,9 @@ class _DotKernel(NbitsKernel):
         def word(inside: Number) -> None:
             for column in range(matrix.vectors):
                 codes = self._codes(self.load_words(panel, (first + place) * matrix.words + inside, column))
-                for group, each in enumerate(codes):
+                for group, code in enumerate(codes):
                     row = (place * matrix.words + inside) * places + group
-                    vectors.store(each, memory, row, column * matrix.lanes * WORD)
+                    vectors.store(code, memory, row, column * matrix.lanes * WORD)
 
         loops.for_range(0, matrix.words, word)
 
@@ -152,7 +152,7 @@ class _DotKernel(NbitsKernel):
         made = []
         for row in range(tile.rows):
             digits = vectors.repeated(vectors.load(four, self.x, tile.row + row, group * WORD), self.matrix.lanes)
-            for column, each in enumerate(codes):
+            for column, code in enumerate(codes):
                 total = sums[row * len(codes) + column]
-                made.append(number(call_intrinsic(self._intrinsic, [total, each, digits], total.type)))
+                made.append(number(call_intrinsic(self._intrinsic, [total, code, digits], total.type)))
         return made

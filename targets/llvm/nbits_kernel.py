@@ -344,8 +344,8 @@ class NbitsKernel:
         matrix = self.matrix
         first, field, fields = block * matrix.words, matrix.field, matrix.fields
         low = [
-            self.load_words(panel, first + inside * (matrix.unit // fields) + each, column)
-            for each in range(matrix.unit // fields)
+            self.load_words(panel, first + inside * (matrix.unit // fields) + index, column)
+            for index in range(matrix.unit // fields)
         ]
         high = self.load_words(panel, first + 2 * matrix.units + inside, column) if matrix.bits == 6 else None
 

@@ -140,11 +140,11 @@ def _in_memory(plan: Plan, use: Callable[[_Memory], None]) -> None:
     of_block = [[plan.size, KEYS_AT_ONCE], [KEYS_AT_ONCE, plan.columns]]
     shapes = [*((shape, wide) for shape in (*of_row, *of_block)), ([KEYS_AT_ONCE], index)]
 
-    def allocate(found: list[Value]) -> None:
-        if len(found) == len(shapes):
-            use(_Memory(*found))
+    def allocate(values: list[Value]) -> None:
+        if len(values) == len(shapes):
+            use(_Memory(*values))
             return
-        loops.scratch(*shapes[len(found)], lambda memory: allocate([*found, memory]))
+        loops.scratch(*shapes[len(values)], lambda memory: allocate([*values, memory]))
 
     allocate([])
 
@@ -251,11 +251,11 @@ class _Step:
         side = plan.side(plan.size)
 
         def transpose(first: Number) -> None:
-            rows = [loops.load(memory.places, first + each) for each in range(side)]
+            rows = [loops.load(memory.places, first + index) for index in range(side)]
 
             def square(at: Size, lanes: int) -> None:
-                for each, column in enumerate(vectors.transposed([keys.load(row, at, lanes) for row in rows])):
-                    self._put(number(column), memory.keys, as_index(at) + each, first)
+                for index, column in enumerate(vectors.transposed([keys.load(row, at, lanes) for row in rows])):
+                    self._put(number(column), memory.keys, as_index(at) + index, first)
 
             _for_vectors(plan, plan.size, square)
 

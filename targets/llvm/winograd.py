@@ -61,10 +61,12 @@ def transform_of_kernel(side: int) -> ndarray:
 
 def _coefficients(points: Sequence[float]) -> list[float]:
     """Return the coefficients of the even powers in the product of (x^2 - point^2), the constant first."""
-    found = [1.0]
+    coefficients = [1.0]
     for point in points:
-        found = [below - point * point * own for below, own in zip([0.0, *found], [*found, 0.0], strict=True)]
-    return found
+        coefficients = [
+            below - point * point * own for below, own in zip([0.0, *coefficients], [*coefficients, 0.0], strict=True)
+        ]
+    return coefficients
 
 
 def _sum(factors: Sequence[float], values: Sequence[Number]) -> Number:

@@ -135,7 +135,7 @@ def _hint(
     """Return the end of the error about an unknown option."""
     if tool:
         return f"; {tool} has it"
-    levels = {each: short for each, short in _LEVELS.items() if short in options}
+    levels = {key: short for key, short in _LEVELS.items() if short in options}
     level = levels.get(nearest(name, [*options, *levels]) or "")
     return f"; did you mean '-{level}{value}'?" if level else suggest(name, [*options, *pass_names()])
 
@@ -348,7 +348,7 @@ def model_shape(text: str, whole: str) -> _Sizes | list[_Sizes | None] | None:
         return _sizes(text, whole)
     if not re.fullmatch(rf"\[((?:{_LISTED})(,\s*(?:{_LISTED}))*)?\]", text):
         raise OptionError(f"option --shape: expected a list of shapes as xs:[(2,3),(?,3)], got '{whole}'")
-    return [None if each[0] == "?" else _sizes(each[1], whole) for each in re.finditer(_LISTED, text)]
+    return [None if match[0] == "?" else _sizes(match[1], whole) for match in re.finditer(_LISTED, text)]
 
 
 def _words(text: str) -> list[str]:

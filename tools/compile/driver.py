@@ -121,10 +121,12 @@ class CompileDriver:
         with front_end.guarded():
             if (problems_of := front_end.load().problems_of) is None:
                 raise OptionError(f"--check: the front end '{kind}' does not list what it cannot import")
-            found = problems_of(source, **options)
-        table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
+            problems = problems_of(source, **options)
+        table = (
+            problems.table(terminal_width(self.stdout)) if problems.found else f"{source}: all nodes can be imported"
+        )
         write_text(self.stdout, f"{table}\n")
-        return 1 if found.found else 0
+        return 1 if problems.found else 0
 
 
 class Compilation:
@@ -173,9 +175,9 @@ class Compilation:
             with self.progress.step("report"):
                 self._recording.page.write(self._recording.journal, artifact, source)
 
-    def _tell_warning(self, found: Diagnostic) -> None:
+    def _tell_warning(self, diagnostic: Diagnostic) -> None:
         self.has_warned = True
-        self.driver.stderr.write(f"relax-compile: warning: {found.place}: {found.message}\n")
+        self.driver.stderr.write(f"relax-compile: warning: {diagnostic.place}: {diagnostic.message}\n")
 
     def _tell_partition(self) -> None:
         if self.arguments["partition"]:

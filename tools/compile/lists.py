@@ -21,15 +21,15 @@ def _codegens_text(_: bool) -> str:
     for codegen in all_codegens():
         lines.append(f"{codegen.name}: {(codegen.__doc__ or '').strip().partition(chr(10))[0]}".rstrip(": "))
         lines += [f"  option {each}" for each in options_text(options_of(codegen))]
-        lines += [f"  {each.name}: {each.pattern}" for each in codegen.composites()]
+        lines += [f"  {composite.name}: {composite.pattern}" for composite in codegen.composites()]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _operators_text(front_end: str) -> str:
     """Return a table of a front end's operators with their converters, including plug-ins'."""
-    found = front_end_named(front_end)
-    with found.guarded():
-        if (operators := found.load().operators) is None:
+    end = front_end_named(front_end)
+    with end.guarded():
+        if (operators := end.load().operators) is None:
             raise OptionError(f"--list-operators: the front end '{front_end}' lists no operators")
         return table(*operators()) + "\n"
 

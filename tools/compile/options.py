@@ -95,7 +95,7 @@ HELP_HEAD = (
 
 def parse(argv: Sequence[str]) -> Arguments:
     """Parse the command line. Raise RelaxError that names the invalid argument."""
-    arguments = parse_arguments([_LIST.sub(r"--list-operators=\1", each) for each in argv], OPTIONS)
+    arguments = parse_arguments([_LIST.sub(r"--list-operators=\1", text) for text in argv], OPTIONS)
     if arguments.asks or any(arguments[name] for name in _ALONE):
         return arguments
     if len(arguments.files) != 1:

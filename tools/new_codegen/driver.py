@@ -41,7 +41,7 @@ _WORDS: dict[str, dict[str, str]] = {
     },
 }
 #: Marks at the beginning of a template line.
-_MARK = re.compile(f"@({'|'.join((*_PARTS, *_OTHERWISE.values(), *(each.lower() for each in _WORDS), 'fixed'))})@")
+_MARK = re.compile(f"@({'|'.join((*_PARTS, *_OTHERWISE.values(), *(word.lower() for word in _WORDS), 'fixed'))})@")
 _MARKS = re.compile(f"(?:{_MARK.pattern})*")
 #: Requantizations of integers only.
 _FIXED = ("q31", "q15", "power_of_two")
@@ -54,8 +54,8 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         return 0
     name = arguments.files[0]
     taken = {
-        "codegen": [each.name for each in all_codegens()],
-        "target": [each.name for each in all_targets()],
+        "codegen": [codegen.name for codegen in all_codegens()],
+        "target": [target.name for target in all_targets()],
         "dialect": registered_dialects(),
     }
     for kind, names in taken.items():
@@ -63,7 +63,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
             raise OptionError(f"there is a {kind} '{name}' already: choose another name")
     folder = Path(arguments["o"] or name)
     parts = [part for part in _PARTS if arguments[part]]
-    files = package(name, parts, [arguments[each] for each in CHOICES if arguments[each]])
+    files = package(name, parts, [arguments[choice] for choice in CHOICES if arguments[choice]])
     _write(folder, files)
     write_text(stdout, f"{folder}: {len(files)} files\n" + _next_steps(folder))
     return 0
@@ -73,7 +73,7 @@ def package(name: str, parts: Sequence[str] = (), choices: Sequence[str] = ()) -
     """Return the files of a package by path. A choice of the unit, such as "u8", and the native part are quantized."""
     if choices or "native" in parts:
         parts = (*parts, "quantized")
-    chosen = [next((each for each in given if each in choices), given[0]) for given in CHOICES.values()]
+    chosen = [next((each for each in choice if each in choices), choice[0]) for choice in CHOICES.values()]
     others = [other for part, other in _OTHERWISE.items() if part not in parts]
     parts = tuple(dict.fromkeys((*others, *parts)))
     labels = {*parts, *(each.lower() for each in chosen), *(["fixed"] if chosen[-1] in _FIXED else [])}
@@ -126,8 +126,8 @@ def _write(folder: Path, files: dict[str, str]) -> None:
         if not place.exists():
             made.rename(place)
             return
-        for each in sorted(made.iterdir()):
-            each.rename(place / each.name)
+        for file in sorted(made.iterdir()):
+            file.rename(place / file.name)
         made.rmdir()
     except OSError as error:
         import shutil

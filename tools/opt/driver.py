@@ -172,8 +172,8 @@ class Driver:
         self.stderr.write(shown + "\n")
 
     def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:
-        for each in error.diagnostics or [as_diagnostic(error)]:
-            self._print_diagnostic(each, sources)
+        for diagnostic in error.diagnostics or [as_diagnostic(error)]:
+            self._print_diagnostic(diagnostic, sources)
         # Notes of a diagnostic are shown with it. Without diagnostics, all notes belong to the one created above.
         shown = {note.message for each in error.diagnostics for note in each.notes}
         notes = [note for note in error.notes if note not in shown] if error.diagnostics else []

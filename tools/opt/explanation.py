@@ -54,17 +54,20 @@ def explanation(name: str) -> str:
         return _explained(rows[name])
     converters = _converters()
     if name in converters:
-        shown = [(f"since version {each.since}", each.function.__name__, each.place) for each in converters[name]]
+        shown = [
+            (f"since version {converter.since}", converter.function.__name__, converter.place)
+            for converter in converters[name]
+        ]
         return f"{name}, an operator of ONNX\n\nConverted by\n{_indented(table(*shown))}\n"
     raise OptionError(f"unknown operator '{name}'{suggest(name, rows) or suggest(name, converters)}")
 
 
 def _converters() -> dict[str, list[NodeConverter]]:
     """Return ONNX's operators as --list-onnx-operators names them, each with its converters, the oldest first."""
-    found: dict[str, list[NodeConverter]] = {}
-    for each in all_converters():
-        found.setdefault(f"{each.domain}.{each.name}".lstrip("."), []).append(each)
-    return found
+    converters: dict[str, list[NodeConverter]] = {}
+    for converter in all_converters():
+        converters.setdefault(f"{converter.domain}.{converter.name}".lstrip("."), []).append(converter)
+    return converters
 
 
 def _explained(row: Operator) -> str:

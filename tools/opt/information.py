@@ -121,8 +121,12 @@ def _quoted(text: str) -> str:
 
 def _zsh(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
     function = "_" + tool.replace("-", "_")
-    specifications = [each for name, option in options.items() for each in _zsh_specifications(name, option, function)]
-    lines = [f"        '{each}'" for each in specifications]
+    specifications = [
+        specification
+        for name, option in options.items()
+        for specification in _zsh_specifications(name, option, function)
+    ]
+    lines = [f"        '{specification}'" for specification in specifications]
     listing = {value: listed.format(tool=tool) for value, listed in _LISTED.items()}
     functions = [f'{function}_{value}() {{ compadd -- ${{(f)"$({listed})"}} }}' for value, listed in listing.items()]
     adding_passes = f"""    local -a passes

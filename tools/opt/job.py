@@ -226,9 +226,9 @@ class Job:
             pipeline.run(module, all_or_nothing=False)
             return
         is_local = self.arguments["mlir-pass-pipeline-local-reproducer"]
-        for each in pipeline.single_passes() if is_local else [pipeline]:
-            with kept_on_failure(on_failure, _reproducer(module, each)):
-                each.run(module, all_or_nothing=False)
+        for pass_ in pipeline.single_passes() if is_local else [pipeline]:
+            with kept_on_failure(on_failure, _reproducer(module, pass_)):
+                pass_.run(module, all_or_nothing=False)
 
     def _print(self, module: Module) -> str | bytes:
         arguments = self.arguments

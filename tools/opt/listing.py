@@ -120,8 +120,8 @@ def schedules_text(target: str) -> str:
 
     Rules that express choices as steps follow.
     """
-    rows = [(each.subject, each.target, each.place) for each in all_schedules(target or None)]
-    rows += [(each.subject, each.target, each.place) for each in steps_rules(target or None)]
+    rows = [(schedule.subject, schedule.target, schedule.place) for schedule in all_schedules(target or None)]
+    rows += [(rule.subject, rule.target, rule.place) for rule in steps_rules(target or None)]
     return "".join(f"{subject:<36} {target:<12} {place}\n" for subject, target, place in rows)
 
 

@@ -29,6 +29,8 @@ class CheckNumerics(Instrument):
         if NUMERICS not in module.attributes:
             return
         orders = _ORDER in self._passed and _APPLY not in self._passed
-        if found := list(violations(module, orders=orders, contraction=_FUSE in self._passed)):
+        if diagnostics := list(violations(module, orders=orders, contraction=_FUSE in self._passed)):
             note = f"--check-numerics: after pass {name}"
-            raise RefusalError(found[0].message, location=found[0].place, notes=[note], diagnostics=found)
+            raise RefusalError(
+                diagnostics[0].message, location=diagnostics[0].place, notes=[note], diagnostics=diagnostics
+            )

@@ -38,7 +38,7 @@ def _comments(cls: type) -> dict[str, str]:
         return {}
     lines = source.splitlines()
     fields = [each for each in getattr(body, "body", ()) if isinstance(each, ast.AnnAssign)]
-    return {each.target.id: _above(lines, each.lineno - 1) for each in fields if isinstance(each.target, ast.Name)}
+    return {field.target.id: _above(lines, field.lineno - 1) for field in fields if isinstance(field.target, ast.Name)}
 
 
 def _above(lines: list[str], at: int) -> str:

@@ -47,7 +47,9 @@ def script_of(op: Operation, *, elide: bool) -> str:
         alone.body.append(op.clone())
         for named in _named(op):
             name, text = _DECLARATIONS[named.name]
-            attributes = {each: named.attributes[each] for each in named.attributes if each not in _VALUES}
+            attributes = {
+                attribute: named.attributes[attribute] for attribute in named.attributes if attribute not in _VALUES
+            }
             attributes[name] = ir.Attribute.parse(text)
             alone.body.append(ir.Operation.create(named.name, attributes=attributes, regions=len(named.regions)))
         return print_script(alone.operation, elide=elide)
@@ -60,8 +62,8 @@ def _named(op: Operation) -> list[Operation]:
         return []
     table = ir.SymbolTable(around)
     names = dict.fromkeys(name for inner in operations_in(op) for name in _references(inner))
-    found = [table[name].operation for name in names if name in table]
-    return [each for each in found if each.name in _DECLARATIONS and each != op]
+    operations = [table[name].operation for name in names if name in table]
+    return [operation for operation in operations if operation.name in _DECLARATIONS and operation != op]
 
 
 def _references(op: Operation) -> Iterator[str]:

@@ -53,9 +53,9 @@ class _Comments:
         self._state = ir.AsmState(root)
         self._operations = operations
         self._ids: dict[Operation, int] = {}
-        for each in operations:
-            if not len(each.results):
-                self._ids[each] = len(self._ids)
+        for operation in operations:
+            if not len(operation.results):
+                self._ids[operation] = len(self._ids)
         numbers = {each: number for number, each in enumerate(operations)}
         blocks = [block for each in operations for block in blocks_of(each) if len(block.operations)]
         #: Blocks by the numbers of their first operations.

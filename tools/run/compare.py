@@ -60,8 +60,8 @@ class Reference:
             session = ort.InferenceSession(
                 path if model is None else model, options, providers=["CPUExecutionProvider"]
             )
-            taken = {each.name for each in session.get_inputs()}
-            names = [each.name for each in session.get_outputs()]
+            taken = {input_.name for input_ in session.get_inputs()}
+            names = [output.name for output in session.get_outputs()]
             self.run = partial(session.run, names, {name: value for name, value in inputs.items() if name in taken})
             values = self.run()
         except Exception as error:  # the exceptions have no common base class
@@ -88,7 +88,7 @@ def difference(name: str, ours: Array, theirs: object, tolerance: float) -> Diff
     if not isinstance(theirs, numpy.ndarray):
         return Difference(name, reason=f"the model's is no tensor but {type(theirs).__name__}")
     if ours.dtype.name != theirs.dtype.name or ours.shape != theirs.shape:
-        here, there = (f"{each.dtype.name} {shape_text(each.shape)}" for each in (ours, theirs))
+        here, there = (f"{array.dtype.name} {shape_text(array.shape)}" for array in (ours, theirs))
         return Difference(name, reason=f"ours is {here}, the model's is {there}")
     if ours.size == 0:
         return Difference(name, is_close=True, doubt="it is empty")

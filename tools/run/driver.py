@@ -58,7 +58,7 @@ class RunDriver:
         _check_numpy()
         path, name = arguments.files[0], arguments["function"]
         read = _files_read(arguments)
-        written = {f"--{each}": arguments[each] for each in ("output", "profile-json", "trace", "inputs", "report")}
+        written = {f"--{text}": arguments[text] for text in ("output", "profile-json", "trace", "inputs", "report")}
         refuse_overwriting(written, read)
         refuse_unwritable(arguments["trace"])
         for plugin in arguments["load-plugin"] or ():
@@ -98,7 +98,7 @@ class RunDriver:
         self._show(results, arguments)
         self._keep(results, arguments)
         if problems:
-            write_text(self.stdout, "".join(f"poison: {each}\n" for each in problems))
+            write_text(self.stdout, "".join(f"poison: {problem}\n" for problem in problems))
             return 1
         model = arguments["compare"]
         reference = None
@@ -138,13 +138,13 @@ class RunDriver:
 
         announce(f"profiling {name}")
         with _failures_of(name):
-            found = executable.profile(name, *map(passed, inputs.values()), **_counts(arguments))
+            profile = executable.profile(name, *map(passed, inputs.values()), **_counts(arguments))
         if arguments["profile"]:
             # Terminal width on a terminal, unlimited for a pipe or a file.
-            write_text(self.stdout, profile_text(found, terminal_width(self.stdout)))
+            write_text(self.stdout, profile_text(profile, terminal_width(self.stdout)))
         if arguments["profile-json"] is not None:
-            write_whole(arguments["profile-json"], (json.dumps(found.to_dict(), indent=1) + "\n").encode())
-        self._note(found.notes)
+            write_whole(arguments["profile-json"], (json.dumps(profile.to_dict(), indent=1) + "\n").encode())
+        self._note(profile.notes)
 
     def _trace(self, executable: Executable, name: str, inputs: Mapping[str, Given], arguments: Arguments) -> None:
         announce(f"tracing {name}")
@@ -174,10 +174,10 @@ class RunDriver:
 
         `others` are results for other random inputs, empty if all inputs are given.
         """
-        found = compare.differences(results, reference.outputs, tolerance)
-        found = [compare.with_doubt(each, results, others, tolerance) for each in found]
-        write_text(self.stdout, compare.report(found))
-        return 0 if all(each.is_close for each in found) else 1
+        differences = compare.differences(results, reference.outputs, tolerance)
+        differences = [compare.with_doubt(difference, results, others, tolerance) for difference in differences]
+        write_text(self.stdout, compare.report(differences))
+        return 0 if all(difference.is_close for difference in differences) else 1
 
 
 def _loaded(path: str, arguments: Arguments) -> Executable:

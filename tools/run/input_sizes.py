@@ -37,7 +37,7 @@ class InputSizes:
 
     def shape(self, expected: Sequence[Size]) -> tuple[int, ...]:
         """Return the shape of an input that is not given. Undetermined sizes are 1."""
-        return tuple(self._size(each) for each in expected)
+        return tuple(self._size(size) for size in expected)
 
     def _size(self, size: Size) -> int:
         if size is None:

@@ -32,41 +32,41 @@ FromFiles: TypeAlias = "dict[str, tuple[Any, str]]"
 
 def read_inputs(signature: Signature, files: Sequence[str]) -> FromFiles:
     """Read the inputs of --input. Raise RelaxError for invalid files and names."""
-    described = {each.name: each for each in signature.inputs}
-    given: FromFiles = {}
+    described = {input_.name: input_ for input_ in signature.inputs}
+    inputs: FromFiles = {}
     for text in files:
         name, equals, path = text.partition("=")
         arrays = {name: _one(name, path, described)} if equals else _named(text)
-        for each, array in arrays.items():
-            _check_name(each, described, "--input")
-            if each in given:
-                raise OptionError(f"--input: '{each}' is given twice")
+        for key, array in arrays.items():
+            _check_name(key, described, "--input")
+            if key in inputs:
+                raise OptionError(f"--input: '{key}' is given twice")
             origin = path if equals else text
-            given[each] = (_checked(each, array, described[each], origin), origin)
-    return given
+            inputs[key] = (_checked(key, array, described[key], origin), origin)
+    return inputs
 
 
 def make_inputs(
-    signature: Signature, given: FromFiles, shapes: Mapping[str, Sequence[int]], seed: int
+    signature: Signature, from_files: FromFiles, shapes: Mapping[str, Sequence[int]], seed: int
 ) -> tuple[dict[str, Array | float], list[str]]:
     """Return all inputs by name in order, random unless given, and notes about assumed sizes.
 
     Raises RelaxError for an input that is an object, and for sizes that do not agree.
     """
-    described = {each.name: each for each in signature.inputs}
-    for name, each in described.items():
-        if each.kind == "object":
+    described = {input_.name: input_ for input_ in signature.inputs}
+    for name, value in described.items():
+        if value.kind == "object":
             raise OptionError(f"input '{name}' is an object that only a program can make: relax-run passes arrays")
     sizes = InputSizes()
-    for name, (array, origin) in given.items():
+    for name, (array, origin) in from_files.items():
         if described[name].kind == "tensor":
             sizes.bind(name, described[name].shape, array.shape, origin)
     _bind_shapes(shapes, described, sizes)
     known = set(sizes.values)
     values: dict[str, Array | float] = {}
     for position, (name, each) in enumerate(described.items()):
-        if name in given:
-            values[name] = given[name][0]
+        if name in from_files:
+            values[name] = from_files[name][0]
         elif each.kind == "scalar":
             values[name] = random_array(_scalar_dtype(each.dtype), (), [seed, position]).item()
         else:
@@ -79,9 +79,9 @@ def make_inputs(
 def _note(assumed: Sequence[str], described: Mapping[str, PassedValue]) -> str:
     """Return a note about sizes that no file or option determines, with the option that would."""
     name, shape = next(
-        (name, each.shape)
-        for name, each in described.items()
-        if each.kind == "tensor" and any(isinstance(size, str) and assumed[0] in size for size in each.shape)
+        (name, value.shape)
+        for name, value in described.items()
+        if value.kind == "tensor" and any(isinstance(size, str) and assumed[0] in size for size in value.shape)
     )
     example = ",".join(str(size) if isinstance(size, int) else f"<{size or 'size'}>" for size in shape)
     option = f"--shape={name}:{example}"
@@ -218,7 +218,7 @@ def _scalar_dtype(dtype: str) -> str:
 def spread_inputs(signature: Signature) -> Signature:
     """Return a signature in which each tensor of a list is an input of its own."""
     inputs = tuple(each for described in signature.inputs for each in _spread(described))
-    names = [each.name for each in inputs]
+    names = [input_.name for input_ in inputs]
     if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
         raise OptionError(f"'{twice}' names an input and a tensor in a list: relax-run cannot tell them apart")
     return signature._replace(inputs=inputs)
@@ -234,7 +234,7 @@ def _spread(described: PassedValue) -> list[PassedValue]:
 
 def gathered_inputs(signature: Signature, values: Mapping[str, Array | float]) -> dict[str, Given]:
     """Return the function's inputs from values by the names of `spread_inputs`."""
-    return {each.name: _gathered(each, values) for each in signature.inputs}
+    return {input_.name: _gathered(input_, values) for input_ in signature.inputs}
 
 
 def _gathered(described: PassedValue, values: Mapping[str, Array | float]) -> Given:

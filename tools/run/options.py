@@ -80,7 +80,7 @@ def parse(argv: Sequence[str]) -> Arguments:
     if len(arguments.files) != 1:
         raise OptionError(
             f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}",
-            notes=[_REPEATED.format(each) for each in arguments.files if _SHAPE.fullmatch(each)][:1],
+            notes=[_REPEATED.format(file) for file in arguments.files if _SHAPE.fullmatch(file)][:1],
         )
     is_model = _is_model(arguments.files[0])
     if arguments["reference"] and not is_model:

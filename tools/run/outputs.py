@@ -26,17 +26,17 @@ def named_arrays(signature: Signature, returned: Any) -> tuple[dict[str, Array],
     results = [returned] if len(outputs) == 1 else list(returned or ())
     arrays: dict[str, Array] = {}
     notes = []
-    for index, (each, result) in enumerate(zip(outputs, results, strict=True)):
-        name = f"result{index}" if not each.name or each.name in arrays else each.name
+    for index, (output, result) in enumerate(zip(outputs, results, strict=True)):
+        name = f"result{index}" if not output.name or output.name in arrays else output.name
         if result is None:
             notes.append(f"output '{name}' is None")
-        elif each.kind != "list":
-            _add(arrays, name, result, each)
+        elif output.kind != "list":
+            _add(arrays, name, result, output)
         elif len(result) == 0:
             notes.append(f"output '{name}' is an empty list")
         else:
-            rest = [] if each.rest is None else [each.rest] * (len(result) - len(each.items))
-            for at, (item, about) in enumerate(zip(result, [*each.items, *rest], strict=True)):
+            rest = [] if output.rest is None else [output.rest] * (len(result) - len(output.items))
+            for at, (item, about) in enumerate(zip(result, [*output.items, *rest], strict=True)):
                 _add(arrays, f"{name}.{at}", item, about)
     return arrays, notes
 

@@ -52,4 +52,4 @@ class CalledPeer(NamedTuple):
 
 def numbered(arrays: Sequence[object]) -> dict[str, object]:
     """Return arrays by position, for arrays without names."""
-    return {str(place): each for place, each in enumerate(arrays)}
+    return {str(place): array for place, array in enumerate(arrays)}

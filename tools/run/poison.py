@@ -32,7 +32,7 @@ def poison_problems(executable: Executable, signature: Signature, inputs: Mappin
         with each_call_watched(), guarded_results(pattern):
             found.append({name: array.copy() for name, array in call(given, fresh)[0].items()})
     problems = list(_changed(signature, inputs, given))
-    outputs = {each.name or f"result{index}": each for index, each in enumerate(signature.outputs)}
+    outputs = {output.name or f"result{index}": output for index, output in enumerate(signature.outputs)}
     for name, first in found[0].items():
         problem = problem_of(first, found[1][name]) if name in found[1] else "is not there each time"
         if problem:
@@ -55,7 +55,7 @@ def _changed(signature: Signature, before: Mapping[str, Given], after: Mapping[s
 def _kernels(verb: str, described: PassedValue | None, signature: Signature) -> str:
     """Return a text with the kernels and parts that read (or have written) a tensor of this type, as suspects."""
     type_ = "" if described is None else _type_text(described)
-    sites = [each for each in signature.sites or () if type_ in (each.inputs if verb == "read" else each.outputs)]
+    sites = [site for site in signature.sites or () if type_ in (site.inputs if verb == "read" else site.outputs)]
     names = ", ".join(dict.fromkeys(map(_site_text, sites)))
     return f"; {type_} is {verb} by {names}" if names else ""
 

@@ -26,7 +26,7 @@ def time_in_turns(calls: Sequence[Callable[[], object]], repeat: int = 100, warm
             for _ in range(warmup if turn == 0 else 1):
                 call()
             times += _timed(call, count)
-    return [sorted(each) for each in seconds]
+    return [sorted(second) for second in seconds]
 
 
 def _timed(call: Callable[[], object], count: int) -> list[float]:

@@ -51,11 +51,11 @@ class Layout:
     rank: int
 
     def __new__(cls, text: str, dimensions: str, axes: tuple[LayoutAxis, ...]) -> Layout:
-        if (found := _LAYOUTS.get((text, dimensions, axes))) is None:
-            found = super().__new__(cls)
-            found.text, found.dimensions, found.axes, found.rank = text, dimensions, axes, len(dimensions)
-            found = _LAYOUTS.setdefault((text, dimensions, axes), found)
-        return found
+        if (layout := _LAYOUTS.get((text, dimensions, axes))) is None:
+            layout = super().__new__(cls)
+            layout.text, layout.dimensions, layout.axes, layout.rank = text, dimensions, axes, len(dimensions)
+            layout = _LAYOUTS.setdefault((text, dimensions, axes), layout)
+        return layout
 
     def __repr__(self) -> str:
         return f"Layout({self.text!r}, {self.dimensions!r})"
@@ -94,8 +94,8 @@ class Layout:
 
     def with_axes(self, axes: Iterable[LayoutAxis]) -> Layout:
         """Return a layout with other axes of the same dimensions."""
-        made = tuple(axes)
-        return Layout("".join(axis.text for axis in made), self.dimensions, made)
+        layout_axis = tuple(axes)
+        return Layout("".join(axis.text for axis in layout_axis), self.dimensions, layout_axis)
 
 
 _LAYOUTS: dict[tuple[str, str, tuple[LayoutAxis, ...]], Layout] = {}
@@ -171,19 +171,19 @@ def _numbered(axes: Iterable[LayoutAxis]) -> list[tuple[LayoutAxis, int]]:
 
 def layouts_of(call: Call) -> dict[str, Layout]:
     """Return the layouts of operands and results, by name, that the operator's row states."""
-    found: dict[str, Layout] = {}
+    layouts: dict[str, Layout] = {}
     for name, fact in call.definition.layouts.items():
         if (text := call.attributes[fact.attribute]) is None:
-            text = next((layout.text for layout in found.values()), fact.dimensions_in(""))
+            text = next((layout.text for layout in layouts.values()), fact.dimensions_in(""))
         dimensions = fact.dimensions_in(text)
         try:
-            found[name] = parse_layout(text, dimensions)
+            layouts[name] = parse_layout(text, dimensions)
         except LayoutProblem as problem:
             raise call.fail(
                 f"{call.describe(fact.attribute)} {problem} (expects the dimensions {', '.join(dimensions)} in any "
                 f"order, such as '{dimensions}')"
             ) from None
-    return found
+    return layouts
 
 
 def sizes_in_layout(call: Call, name: str, layout: Layout) -> tuple[Dim, ...]:

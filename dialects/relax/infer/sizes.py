@@ -42,7 +42,7 @@ def ordered_axes(call: Call, name: str, rank: int, axes: Iterable[int]) -> list[
 def check_rank(call: Call, name: str, *allowed: int) -> None:
     """Raise OpProblem for a tensor operand with a known rank that is not allowed."""
     if (rank := call.operands[name].rank) is not None and rank not in allowed:
-        expected = " or ".join(f"{each}-D" for each in allowed)
+        expected = " or ".join(f"{number}-D" for number in allowed)
         raise call.fail(f"{call.describe(name)} must be {expected}, but is {rank}-D")
 
 

@@ -22,12 +22,12 @@ Step = Callable[[Tensor, list[Tensor], Value], tuple[list[Tensor], Tensor]]
 def run_steps(node: Node, from_input: Tensor, states: Sequence[Tensor], step: Step) -> tuple[Tensor, list[Tensor]]:
     """Return the rows of all steps, and the states after the last step."""
 
-    def turn(_: object, index: Value, held: list[Value]) -> Turn:
+    def turn(_: object, index: Value, values: list[Value]) -> Turn:
         if index.array is None:
             taken = relax.take(from_input, index.ssa, axis=0)
         else:
             taken = part(from_input, 0, int(index.array), int(index.array) + 1, drop=True)
-        after, row = step(taken, [state.ssa for state in held], index)
+        after, row = step(taken, [state.ssa for state in values], index)
         return Turn([Value(ssa=state) for state in after], [Value(ssa=row)])
 
     steps = (info_of(from_input).shape or (None,))[0]

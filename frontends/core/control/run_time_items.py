@@ -23,10 +23,10 @@ def pick(node: Node, condition: Tensor, one: Value, other: Value) -> Value:
 
 def item_at(node: Node, items: Sequence[Value], place: Tensor) -> Value:
     """Return the item at a position, a 0-D tensor. Positions count from the front and must be valid."""
-    found = items[-1]
+    value = items[-1]
     for index in reversed(range(len(items) - 1)):
-        found = pick(node, relax.equal(place, const(index, "i64")), items[index], found)
-    return found
+        value = pick(node, relax.equal(place, const(index, "i64")), items[index], value)
+    return value
 
 
 def place_of(node: Node, index: int, length: int | Tensor, end: int | Tensor) -> Tensor:
@@ -58,12 +58,12 @@ def inserted(node: Node, items: Sequence[Value], new: Value, place: Tensor) -> l
     """Return the items with a new item inserted at a position."""
     result = []
     for index in range(len(items) + 1):
-        found = new
+        value = new
         if index < len(items):
-            found = pick(node, relax.greater(place, const(index, "i64")), items[index], found)
+            value = pick(node, relax.greater(place, const(index, "i64")), items[index], value)
         if index > 0:
-            found = pick(node, relax.less(place, const(index, "i64")), items[index - 1], found)
-        result.append(found)
+            value = pick(node, relax.less(place, const(index, "i64")), items[index - 1], value)
+        result.append(value)
     return result
 
 

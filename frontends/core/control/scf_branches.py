@@ -43,21 +43,21 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
                 outputs.append(list(make(sketch)))
         pairs = list(zip(*outputs, strict=True))
         are_new = [isinstance(one, Value) and isinstance(other, Value) and _differ(one, other) for one, other in pairs]
-        for side, (held, region) in enumerate(zip(outputs, sketch.regions, strict=True)):
+        for side, (output, region) in enumerate(zip(outputs, sketch.regions, strict=True)):
             with ir.InsertionPoint(region.blocks[0]):
-                held[:] = [_as_one_of(pair, side) if _differ(*pair) else pair[side] for pair in pairs]
+                output[:] = [_as_one_of(pair, side) if _differ(*pair) else pair[side] for pair in pairs]
         forms = [common_form(node, one, other) for one, other in zip(*outputs, strict=True)]
         results = _yield_outputs(node, sketch, forms, outputs, node.graph.symbols.given[known_symbols:])
     finally:
         sketch.erase()
-    made = of_all(forms, [Value(ssa=result) for result in results])
-    for held, is_new in zip(made, are_new, strict=True):
+    branches = of_all(forms, [Value(ssa=result) for result in results])
+    for branch, is_new in zip(branches, are_new, strict=True):
         if is_new and place is None:
             holds = condition.ssa if condition.rank == 0 else relax.reshape(condition.ssa, ())
             place = Value(ssa=relax.where(holds, const(0, "i64"), const(1, "i64")))
         if is_new:
-            held.place = place
-    return made
+            branch.place = place
+    return branches
 
 
 def run_either(node: Node, condition: Value, run: Callable[[int, Operation | None], Sequence[Held]]) -> Sequence[Held]:
@@ -78,9 +78,9 @@ def _yield_outputs(
     `inner` are the symbols that the regions define.
     """
     tensors = []
-    for region, held in zip(sketch.regions, outputs, strict=True):
+    for region, output in zip(sketch.regions, outputs, strict=True):
         with ir.InsertionPoint(region.blocks[0]):
-            tensors.append(all_tensors(forms, held))
+            tensors.append(all_tensors(forms, output))
     both = [[info_of(node, tensor, inner) for tensor in side] for side in tensors]
     infos = [
         common_info(node, one, other, f"output #{index} is {{}} in one branch, {{}} in the other")
@@ -121,56 +121,56 @@ def _as_one_of(pair: Sequence[Value | OneOf], side: int) -> OneOf:
 
 
 def convert_each(
-    node: Node, held: OneOf, convert: Callable[[Sequence[Held | None], Operation | None], Sequence[Held]]
+    node: Node, choice: OneOf, convert: Callable[[Sequence[Held | None], Operation | None], Sequence[Held]]
 ) -> list[Held]:
     """Convert a node for each of several possible input tensors, and return the outputs. One of them runs.
 
     `convert(inputs, operation)` builds the node in a region of the operation, if there is one. All inputs that depend
     on the same index are chosen together.
     """
-    fitting = [index for index in range(len(held.tensors)) if _fits(node, held, index, convert)]
+    fitting = [index for index in range(len(choice.tensors)) if _fits(node, choice, index, convert)]
     if len(fitting) == 1:
-        inputs = _choose(node, held, fitting[0])
-        checked(held, fitting[0], f"{node.op} takes an input of {{}} dimensions, but the input has another rank")
+        inputs = _choose(node, choice, fitting[0])
+        checked(choice, fitting[0], f"{node.op} takes an input of {{}} dimensions, but the input has another rank")
         return list(convert(inputs, None))
-    is_last = len(held.tensors) == 2
-    later = None if is_last else Value(ssa=relax.subtract(held.place.ssa, const(1, "i64")))
+    is_last = len(choice.tensors) == 2
+    later = None if is_last else Value(ssa=relax.subtract(choice.place.ssa, const(1, "i64")))
 
     def chosen(each: Held | None, is_first: bool) -> Held | None:
-        if not isinstance(each, OneOf) or each.place.ssa != held.place.ssa:
+        if not isinstance(each, OneOf) or each.place.ssa != choice.place.ssa:
             return each
         if is_first or later is None:
             return each.tensors[0 if is_first else 1]
         return OneOf(later, each.tensors[1:])
 
     def maker(is_first: bool) -> Make:
-        inputs = [chosen(each, is_first) for each in node.inputs]
+        inputs = [chosen(input_, is_first) for input_ in node.inputs]
         return lambda operation: convert(inputs, operation)
 
-    condition = Value(ssa=relax.equal(held.place.ssa, const(0, "i64")))
-    return build_branches(node, condition, [maker(True), maker(False)], held.place if is_last else None)
+    condition = Value(ssa=relax.equal(choice.place.ssa, const(0, "i64")))
+    return build_branches(node, condition, [maker(True), maker(False)], choice.place if is_last else None)
 
 
-def _choose(node: Node, held: OneOf, index: int) -> list[Held | None]:
+def _choose(node: Node, choice: OneOf, index: int) -> list[Held | None]:
     """Return a node's inputs with the tensor of this number chosen."""
-    are_chosen = [isinstance(each, OneOf) and each.place.ssa == held.place.ssa for each in node.inputs]
+    are_chosen = [isinstance(input_, OneOf) and input_.place.ssa == choice.place.ssa for input_ in node.inputs]
     return [
-        each.tensors[index] if is_chosen and isinstance(each, OneOf) else each
-        for each, is_chosen in zip(node.inputs, are_chosen, strict=True)
+        input_.tensors[index] if is_chosen and isinstance(input_, OneOf) else input_
+        for input_, is_chosen in zip(node.inputs, are_chosen, strict=True)
     ]
 
 
 def _fits(
-    node: Node, held: OneOf, index: int, convert: Callable[[Sequence[Held | None], Operation | None], Sequence[Held]]
+    node: Node, choice: OneOf, index: int, convert: Callable[[Sequence[Held | None], Operation | None], Sequence[Held]]
 ) -> bool:
     """Check whether a node can be converted with the tensor. The node is built in a region that is erased."""
-    condition = relax.equal(held.place.ssa, const(index, "i64"))
+    condition = relax.equal(choice.place.ssa, const(index, "i64"))
     sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, Value(ssa=condition))], regions=2)
     noted = node.graph.problems.found
     before = len(noted)
     try:
         with ir.InsertionPoint(sketch.regions[0].blocks.append()):
-            convert(_choose(node, held, index), sketch)
+            convert(_choose(node, choice, index), sketch)
         return len(noted) == before
     except TooLarge:
         raise
@@ -181,9 +181,9 @@ def _fits(
         del noted[before:]
 
 
-def checked(held: OneOf, index: int, message: str) -> Value:
+def checked(choice: OneOf, index: int, message: str) -> Value:
     """Return one of several tensors, and stop the program if another is chosen. `{}` in the message is the rank."""
-    tensor = held.tensors[index]
-    is_it = relax.equal(held.place.ssa, const(index, "i64"))
+    tensor = choice.tensors[index]
+    is_it = relax.equal(choice.place.ssa, const(index, "i64"))
     relax.assert_op(is_it, format=message.format(tensor.rank))
     return tensor

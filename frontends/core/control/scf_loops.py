@@ -66,8 +66,8 @@ def build_loop(loop: LoopSpec, states: Sequence[Value]) -> tuple[list[Value], li
     while True:
         # The results of an iteration decide the types of its arguments, so the body is rebuilt until both agree.
         attempt = _Attempt(loop, states, carried, rows or [])
-        made = [info_of(loop.node, state, attempt.symbols) for state in attempt.turn.states]
-        pairs = enumerate(zip(carried, made, strict=True))
+        infos = [info_of(loop.node, state, attempt.symbols) for state in attempt.turn.states]
+        pairs = enumerate(zip(carried, infos, strict=True))
         joined = [common_info(loop.node, old, new, _changes(loop, index)) for index, (old, new) in pairs]
         row_infos = [info_of(loop.node, row, attempt.symbols) for row in attempt.turn.rows]
         gathered = [_Rows(info) for info in row_infos]
@@ -150,25 +150,25 @@ class _Rows(NamedTuple):
         empty = relax.zeros((0,), dtype=self.info.dtype)
         return [as_info(empty, self.types()[0]), as_tensor([size or 0 for size in self.sizes])]
 
-    def appended(self, held: Sequence[Tensor], row: Tensor) -> list[Tensor]:
+    def appended(self, tensors: Sequence[Tensor], row: Tensor) -> list[Tensor]:
         if not self.is_flat:
             rows = relax.expand_dims(row, axis=[0])
-            return [as_info(relax.concat([held[0], rows], axis=0), self.types()[0])]
-        flat = relax.concat([held[0], relax.flatten(row)], axis=0)
+            return [as_info(relax.concat([tensors[0], rows], axis=0), self.types()[0])]
+        flat = relax.concat([tensors[0], relax.flatten(row)], axis=0)
         return [as_info(flat, self.types()[0]), relax.shape_to_tensor(relax.shape_of(row))]
 
-    def result(self, held: Sequence[Tensor], turns: Tensor) -> Value:
+    def result(self, tensors: Sequence[Tensor], turns: Tensor) -> Value:
         if not self.is_flat:
-            return Value(ssa=held[0])
+            return Value(ssa=tensors[0])
         count = relax.reshape(tensor_of(turns).ssa, (1,))
-        shape = relax.tensor_to_shape(relax.concat([count, held[1]], axis=0))
-        return Value(ssa=relax.reshape(held[0], shape))
+        shape = relax.tensor_to_shape(relax.concat([count, tensors[1]], axis=0))
+        return Value(ssa=relax.reshape(tensors[0], shape))
 
 
-def _by_row(rows: Sequence[_Rows], held: Sequence[Tensor]) -> list[list[Tensor]]:
+def _by_row(rows: Sequence[_Rows], tensors: Sequence[Tensor]) -> list[list[Tensor]]:
     """Split the values that a loop carries for rows by output."""
-    rest = iter(held)
-    return [list(islice(rest, len(each.types()))) for each in rows]
+    rest = iter(tensors)
+    return [list(islice(rest, len(row.types()))) for row in rows]
 
 
 class _Attempt:
@@ -177,18 +177,18 @@ class _Attempt:
     def __init__(self, loop: LoopSpec, states: Sequence[Value], carried: list[TensorInfo], rows: list[_Rows]):
         self.loop = loop
         self.carried = carried
-        self.types = [type_of(info) for info in [*carried, *(info for each in rows for info in each.types())]]
-        given = [as_info(state.ssa, info) for state, info in zip(states, carried, strict=True)]
-        initial = [*given, *(value for each in rows for value in each.initial())]
+        self.types = [type_of(info) for info in [*carried, *(info for row in rows for info in row.types())]]
+        tensors = [as_info(state.ssa, info) for state, info in zip(states, carried, strict=True)]
+        initial = [*tensors, *(value for row in rows for value in row.initial())]
         create = self._for if loop.is_counted else self._while
         self.operation = create(initial)
         symbols = loop.node.graph.symbols
         known_symbols = len(symbols.given)
         try:
             arguments = list(self._block.arguments)
-            held = [Value(ssa=value) for value in arguments[2 : 2 + len(carried)]]
+            values = [Value(ssa=value) for value in arguments[2 : 2 + len(carried)]]
             with ir.InsertionPoint(self._block):
-                self.turn = self.loop.step(self.operation, tensor_of(arguments[0]), held)
+                self.turn = self.loop.step(self.operation, tensor_of(arguments[0]), values)
             #: Symbols that an iteration defines.
             self.symbols = symbols.given[known_symbols:]
         except BaseException:
@@ -225,8 +225,8 @@ class _Attempt:
         arguments = list(self._block.arguments)
         with ir.InsertionPoint(self._block):
             values = [as_info(state.ssa, info) for state, info in zip(self.turn.states, self.carried, strict=True)]
-            held = _by_row(rows, arguments[2 + len(self.carried) :])
-            for each, own, row in zip(rows, held, self.turn.rows, strict=True):
+            tensors = _by_row(rows, arguments[2 + len(self.carried) :])
+            for each, own, row in zip(rows, tensors, self.turn.rows, strict=True):
                 values += each.appended(own, row.ssa)
             ir.Operation.create("scf.yield", operands=[*self._progress(arguments), *values])
         return self._results(rows)
@@ -246,5 +246,5 @@ class _Attempt:
         turns, *results = self.operation.results
         results = results if self.loop.is_counted else results[1:]
         states, held = results[: len(self.carried)], _by_row(rows, results[len(self.carried) :])
-        gathered = [each.result(own, turns) for each, own in zip(rows, held, strict=True)]
+        gathered = [row.result(own, turns) for row, own in zip(rows, held, strict=True)]
         return [Value(ssa=state) for state in states], gathered

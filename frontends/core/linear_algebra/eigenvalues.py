@@ -240,8 +240,8 @@ def _sort(d: Matrix, *rows: Matrix, descending: bool) -> None:
         def swap() -> None:
             d[found] = d[i]
             d[i] = best
-            for each in rows:
-                each.swap_rows(i, found)
+            for row in rows:
+                row.swap_rows(i, found)
 
         loops.when(found != i, swap)
 

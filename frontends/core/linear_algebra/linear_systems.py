@@ -89,7 +89,7 @@ class System:
     """System A X = B in the graph: both operands in one batch. If B was given as vectors, so is the solution."""
 
     def __init__(self, node: Node, a: Tensor, b: Tensor, is_vector: bool = False):
-        own, other = (sizes.sizes_of(Value(ssa=each)) for each in (a, b))
+        own, other = (sizes.sizes_of(Value(ssa=tensor)) for tensor in (a, b))
         self.is_vector = is_vector
         if is_vector:
             b = relax.expand_dims(b, axis=[len(other)])

@@ -94,5 +94,5 @@ def tridiagonal_of(node: Node, a: Tensor, is_upper: bool) -> list[Tensor]:
     out, *vectors = batch.call(tridiagonal_kernel, [batch.flat(a)], *results)
     if not is_upper:
         return [out, *vectors]
-    turned = [relax.flip(each, axis=rank - 2) for each in vectors]
+    turned = [relax.flip(vector, axis=rank - 2) for vector in vectors]
     return [relax.flip(relax.flip(out, axis=rank - 1), axis=rank - 2), *turned]

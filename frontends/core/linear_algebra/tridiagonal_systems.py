@@ -50,7 +50,7 @@ def perturbed_tridiagonal_kernel(*buffers: Tensor) -> None:
 
 def _eliminate(
     low: Matrix,
-    given: Sequence[Matrix],
+    matrices: Sequence[Matrix],
     second: Matrix,
     pivots: Matrix,
     first: Matrix,
@@ -62,7 +62,7 @@ def _eliminate(
     Return the 1-based index of the first pivot that is 0, and the largest absolute value of the factor's rows except
     the last two and of the matrix's first row. `is_scaled`: pivots are compared relative to their rows, as in lagtf.
     """
-    d, up, b = given
+    d, up, b = matrices
     last, zero = as_index(x.rows) - 1, x.real(0.0)
 
     def start(i: Number) -> None:
@@ -151,7 +151,7 @@ def _perturbed(pivot: Number | Complex, row: Matrix, change: Number) -> Number |
 def tridiagonal_solved(node: Node, low: Tensor, d: Tensor, up: Tensor, b: Tensor) -> list[Tensor]:
     """Return the diagonals of the upper factor, the second superdiagonal first; the solution; and `info`."""
     batch, (n, columns) = Batch.of(node, b), sizes.sizes_of(Value(ssa=b))[-2:]
-    dtype, given = Value(ssa=b).dtype, [*(batch.flat(each, 1) for each in (low, d, up)), batch.flat(b)]
+    dtype, given = Value(ssa=b).dtype, [*(batch.flat(tensor, 1) for tensor in (low, d, up)), batch.flat(b)]
     return batch.call(tridiagonal_kernel, given, *[((n,), dtype)] * 3, ((n, columns), dtype), ((), "i32"))
 
 
@@ -159,5 +159,5 @@ def perturbed_tridiagonal_solved(node: Node, *tensors: Tensor) -> list[Tensor]:
     """Return the solution of systems that may be singular: the diagonals and right sides, all of them or in parts."""
     sides = len(tensors) // 4
     batch, (n, columns) = Batch.of(node, tensors[-1]), sizes.sizes_of(Value(ssa=tensors[-1]))[-2:]
-    given = [batch.flat(each, 1 if place < 3 * sides else 2) for place, each in enumerate(tensors)]
+    given = [batch.flat(tensor, 1 if place < 3 * sides else 2) for place, tensor in enumerate(tensors)]
     return batch.call(perturbed_tridiagonal_kernel, given, *[((n, columns), Value(ssa=tensors[-1]).dtype)] * sides)

@@ -55,12 +55,14 @@ class TypeSignature:
 
         schema = defs.get_schema(operator, opset, "")
         self.operator, self._opset = operator, opset
-        self._inputs = [each.type_str for each in schema.inputs]
-        self._outputs = [each.type_str for each in schema.outputs]
+        self._inputs = [input_.type_str for input_ in schema.inputs]
+        self._outputs = [output.type_str for output in schema.outputs]
         self._last_repeats = (
             bool(schema.inputs) and schema.inputs[-1].option == defs.OpSchema.FormalParameterOption.Variadic
         )
-        self._allowed = {each.type_param_str: _names(each.allowed_type_strs) for each in schema.type_constraints}
+        self._allowed = {
+            constraint.type_param_str: _names(constraint.allowed_type_strs) for constraint in schema.type_constraints
+        }
         self._is_function = schema.has_function or schema.has_context_dependent_function
         self._kernels = _kernels_of(operator, opset)
 
@@ -152,7 +154,8 @@ def signature_of(operator: str, opset: int) -> TypeSignature:
         return TypeSignature(operator, opset)
     except defs.SchemaError:
         since = min(
-            (each.since_version for each in defs.get_all_schemas_with_history() if each.name == operator), default=0
+            (schema.since_version for schema in defs.get_all_schemas_with_history() if schema.name == operator),
+            default=0,
         )
         raise Unsupported(f"ONNX has {operator} since opset {since}: ask for it (opset={since})") from None
 
@@ -162,13 +165,13 @@ def _wider(dtype: str) -> tuple[str, ...]:
 
 
 def _names(types: Sequence[str]) -> frozenset[str]:
-    found = (_TENSOR.fullmatch(each) for each in types)
-    return frozenset(NAMES[each[1]] for each in found if each is not None and each[1] in NAMES)
+    matches = (_TENSOR.fullmatch(type_) for type_ in types)
+    return frozenset(NAMES[match[1]] for match in matches if match is not None and match[1] in NAMES)
 
 
 def _fixed(name: str) -> str:
-    found = _TENSOR.fullmatch(name)
-    return NAMES.get(found[1], "") if found else ""
+    match = _TENSOR.fullmatch(name)
+    return NAMES.get(match[1], "") if match else ""
 
 
 @cache

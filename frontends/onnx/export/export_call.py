@@ -214,4 +214,4 @@ class ExportedOp:
 
     def along(self, vector: Ref, axis: int, rank: int) -> Ref:
         """Return a 1-D tensor reshaped to `rank` dimensions, with its elements along an axis."""
-        return self.graph.unsqueeze(vector, [each for each in range(rank) if each != axis])
+        return self.graph.unsqueeze(vector, [index for index in range(rank) if index != axis])

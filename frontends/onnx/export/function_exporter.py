@@ -95,8 +95,8 @@ class FunctionExporter:
 
     def name_of(self, operation: Operation) -> str:
         """Return the name in an operation's location, behind the name of the enclosing call, or an empty string."""
-        found = next((each.name for each in origins(operation.location) if each.operator), "")
-        found = found or next((each.name for each in origins(operation.location) if ":" not in each.name), "")
+        found = next((origin.name for origin in origins(operation.location) if origin.operator), "")
+        found = found or next((origin.name for origin in origins(operation.location) if ":" not in origin.name), "")
         return f"{self.within}/{found}" if found and self.within else found
 
     def _name(self, operation: Operation, helds: Sequence[Held], graph: Graph, first: int) -> None:
@@ -129,7 +129,7 @@ class FunctionExporter:
             raise Unsupported(f"it calls @{name} recursively: ONNX has no recursion")
         inner = FunctionExporter(self.functions, self.problems, self.name_of(at) or name, (*self.called, name))
         # A call's operands have the parameters' types, so shared symbols have the same meaning on both sides.
-        shared = frozenset[str]().union(*(symbols_of(each.type) for each in body_of(callee).arguments))
+        shared = frozenset[str]().union(*(symbols_of(argument.type) for argument in body_of(callee).arguments))
         inner.sizes.take(shared, self.sizes, graph)
         return inner.export_body(callee, arguments, graph)
 
@@ -137,7 +137,7 @@ class FunctionExporter:
         """Export a function of one block for these arguments, and return its results."""
         block = body_of(function)
         self.define(list(block.arguments), arguments)
-        self.sizes.solve(list(zip(arguments, [decode(each.type) for each in block.arguments], strict=True)))
+        self.sizes.solve(list(zip(arguments, [decode(argument.type) for argument in block.arguments], strict=True)))
         last = self.export_block(block, graph)
         return [self.held(value, graph) for value in last.operands]
 

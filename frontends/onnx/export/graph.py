@@ -61,21 +61,24 @@ class Graph:
 
         If ONNX or onnxruntime does not support an element type, the node computes in a wider type.
         """
-        given = list(inputs)
-        while given and given[-1] is None:
-            given.pop()
+        refs = list(inputs)
+        while refs and refs[-1] is None:
+            refs.pop()
         signature = signature_of(operator, self.opset)
-        choice = signature.choose([None if each is None else each.dtype for each in given], result)
+        choice = signature.choose([None if ref is None else ref.dtype for ref in refs], result)
         if choice.lacking:
             self.outermost.without_kernel.append(choice.lacking)
         widened = [
-            each if each is None else self.cast(each, signature.input_type(place, choice, each.dtype))
-            for place, each in enumerate(given)
+            ref if ref is None else self.cast(ref, signature.input_type(place, choice, ref.dtype))
+            for place, ref in enumerate(refs)
         ]
         outputs = [Ref(signature.output_type(place, choice, result), operator) for place in range(count)]
         kept = {name: value for name, value in attributes.items() if value is not None}
         self.nodes.append(NewNode(operator, widened, outputs, kept, []))
-        return [self.cast(each, signature.wanted_type(place, choice, each.dtype)) for place, each in enumerate(outputs)]
+        return [
+            self.cast(output, signature.wanted_type(place, choice, output.dtype))
+            for place, output in enumerate(outputs)
+        ]
 
     def add(
         self, operator: str, inputs: Sequence[Ref | None], dtypes: Sequence[str], **attributes: object

@@ -46,14 +46,14 @@ def exported_graph(
     graph = Graph(opset)
     try:
         arguments = list(body_of(function).arguments)
-        infos = [tensor_info(each, f"argument #{place}") for place, each in enumerate(arguments)]
+        infos = [tensor_info(argument, f"argument #{place}") for place, argument in enumerate(arguments)]
         inputs = [Ref(info.dtype) for info in infos]
         graph.inputs = inputs
         exporter = FunctionExporter(functions, problems, called=(symbol_name(function),))
         outputs = exporter.export_body(function, inputs, graph)
         returned = list(last_of(body_of(function)).operands)
         given = [tensor_info(each, f"result #{place}") for place, each in enumerate(returned)]
-        results = [(_tensor(each), info) for each, info in zip(outputs, given, strict=True)]
+        results = [(_tensor(output), info) for output, info in zip(outputs, given, strict=True)]
     except Incomplete:
         return None
     except Unsupported as problem:
@@ -62,9 +62,9 @@ def exported_graph(
     return graph, list(zip(inputs, infos, strict=True)), results
 
 
-def _tensor(held: Held) -> Ref:
-    assert isinstance(held, Ref), "shapes are refused by their types"
-    return held
+def _tensor(tensor: Held) -> Ref:
+    assert isinstance(tensor, Ref), "shapes are refused by their types"
+    return tensor
 
 
 def check_opset(opset: int) -> None:
@@ -78,12 +78,16 @@ def check_opset(opset: int) -> None:
 
 def graph_functions(module: Operation) -> dict[str, Operation]:
     """Return the module's graph functions by name."""
-    return {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
+    return {
+        symbol_name(function): function
+        for function in functions_in(module)
+        if has_body(function) and not is_prim_func(function)
+    }
 
 
 def find_function(module: Operation, name: str) -> Operation:
     functions = graph_functions(module)
-    public = [each for each, function in functions.items() if not is_private(function)]
+    public = [key for key, function in functions.items() if not is_private(function)]
     if not name and len(public) == 1:
         return functions[public[0]]
     if not name and "main" not in public:

@@ -64,8 +64,8 @@ class ModelWriter:
         # Names of nodes are chosen first: a constant often has the name of the node that it was created for.
         written = self._nodes(kept)
         constants = self._constants(kept)
-        given = [_value_info(ref, info) for _, (ref, info) in inputs]
-        return helper.make_graph(written, name, given, [_value_info(*each) for each in results], constants)
+        protos = [_value_info(ref, info) for _, (ref, info) in inputs]
+        return helper.make_graph(written, name, protos, [_value_info(*result) for result in results], constants)
 
     def _name(self, ref: Ref) -> str:
         ref.name = ref.name or self._names.of(ref.hint or "tensor")
@@ -81,45 +81,45 @@ class ModelWriter:
         names = []
         for node in reversed(nodes):
             names.append(self._node_names.of((node.hint[0] if node.hint else node.operator) or "tensor"))
-            for each in node.outputs:
-                self._name(each)
+            for output in node.outputs:
+                self._name(output)
         return [self._node(node, name) for node, name in zip(nodes, reversed(names), strict=True)]
 
     def _node(self, node: NewNode, name: str) -> NodeProto:
         from onnx import helper
 
-        inputs = ["" if each is None else self._name(each) for each in node.inputs]
+        inputs = ["" if input_ is None else self._name(input_) for input_ in node.inputs]
         attributes = {
             key: self._subgraph(value, f"{key} of {node.operator}") if isinstance(value, Graph) else value
             for key, value in node.attributes.items()
         }
-        outputs = [self._name(each) for each in node.outputs]
+        outputs = [self._name(output) for output in node.outputs]
         return helper.make_node(node.operator, inputs, outputs, name=name, domain=node.domain or None, **attributes)
 
     def _subgraph(self, graph: Graph, name: str) -> GraphProto:
         from onnx import helper
 
-        given = [
+        value_infos = [
             helper.make_tensor_value_info(self._name(ref), number_of(ref.dtype), [] if ref.is_scalar else None)
             for ref in graph.inputs
         ]
         nodes, results = [*graph.nodes], []
-        made = {output for node in nodes for output in node.outputs}
+        outputs = {output for node in nodes for output in node.outputs}
         for ref in graph.outputs:
-            if ref not in made or ref in results:
+            if ref not in outputs or ref in results:
                 copied = Ref(ref.dtype, ref.hint)
                 nodes.append(NewNode("Identity", [ref], [copied], {}, []))
                 ref = copied
             results.append(ref)
         written = self._nodes(_used(nodes, results))
         returned = [helper.make_tensor_value_info(self._name(ref), number_of(ref.dtype), None) for ref in results]
-        return helper.make_graph(written, name, given, returned)
+        return helper.make_graph(written, name, value_infos, returned)
 
     # ---- constants ----
 
     def _constants(self, nodes: Sequence[NewNode]) -> list[TensorProto]:
         used = {ref for node in nodes for ref in _read_by(node)}
-        kept = [each for each in self._graph.constants if each.ref in used]
+        kept = [constant for constant in self._graph.constants if constant.ref in used]
         if (total := sum(byte_count(each.info.dtype, _sizes(each.info)) for each in kept)) > _MOST_BYTES:
             raise RefusalError(
                 f"the model's constants take {total:,} bytes, an ONNX model has 2 GB at most: "
@@ -183,7 +183,7 @@ def _used(nodes: Sequence[NewNode], results: Sequence[Ref]) -> list[NewNode]:
 def _read_by(node: NewNode) -> list[Ref]:
     """Return the tensors that a node reads, including reads in its subgraphs."""
     inner = [graph for graph in node.attributes.values() if isinstance(graph, Graph)]
-    read = [each for each in node.inputs if each is not None]
+    read = [input_ for input_ in node.inputs if input_ is not None]
     return [*read, *(ref for graph in inner for ref in _read_in(graph))]
 
 

@@ -159,7 +159,7 @@ class SizeTensors:
             if str(atom) not in self._symbols:
                 raise Unsupported(f"the size '{atom}' is not the size of an argument")
             return self.one(graph, self._symbols[str(atom)])
-        one, *others = [self.one(graph, each) for each in atom.args]
+        one, *others = [self.one(graph, arg) for arg in atom.args]
         if atom.kind == "//":
             # ONNX divides integers towards zero, but sizes round down.
             return graph.node("Div", graph.node("Sub", one, graph.node("Mod", one, *others)), *others)

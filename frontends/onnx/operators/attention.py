@@ -138,14 +138,14 @@ def scale_of(node: OnnxNode, query: Tensor) -> float:
 
 
 def check_heads(node: OnnxNode, query: Tensor, key: Tensor, value: Tensor) -> None:
-    if (ranks := [len(sizes(each)) for each in (query, key, value)]) != [4, 4, 4]:
+    if (ranks := [len(sizes(tensor)) for tensor in (query, key, value)]) != [4, 4, 4]:
         raise node.fail(f"queries, keys and values must have 3 or 4 dimensions each, got {ranks}")
-    heads = [sizes(each)[1] for each in (query, key, value)]
-    if not all(isinstance(each, int) and each > 0 for each in heads):
+    heads = [sizes(tensor)[1] for tensor in (query, key, value)]
+    if not all(isinstance(head, int) and head > 0 for head in heads):
         raise node.fail("numbers of heads must be known")
     if heads[1] != heads[2] or heads[0] % heads[1]:
         raise node.fail(f"{heads[0]} heads of queries do not fit {heads[1]} of keys and {heads[2]} of values")
-    widths = [sizes(each)[3] for each in (query, value)]
+    widths = [sizes(tensor)[3] for tensor in (query, value)]
     if not all(isinstance(width, int) and width > 0 for width in widths):
         raise node.fail("the sizes of heads must be known, and not 0")
 

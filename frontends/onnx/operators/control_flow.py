@@ -175,7 +175,7 @@ def _scan(node: OnnxNode, body: GraphProto, states: Sequence[Value], inputs: Seq
     output_axes, output_directions = (node.ints(f"scan_output_{name}", rows) for name in ("axes", "directions"))
     if (shape := inputs[0].shape) is None:
         raise node.fail("the ranks of scan inputs must be known")
-    if (flat := next((each for each in inputs if each.rank == 0), None)) is not None:
+    if (flat := next((input_ for input_ in inputs if input_.rank == 0), None)) is not None:
         raise node.fail(f"a scan input is {described(flat)}: it has no axis to be scanned along")
     count = shape[axes[0]]
     is_short = isinstance(count, int) and count > 0 and count * len(body.node) <= _MOST_NODES
@@ -184,14 +184,14 @@ def _scan(node: OnnxNode, body: GraphProto, states: Sequence[Value], inputs: Seq
         for value, axis, backwards in zip(inputs, axes, directions, strict=True)
     ]
 
-    def step(operation: Operation, index: Value, held: list[Value]) -> Turn:
+    def step(operation: Operation, index: Value, values: list[Value]) -> Turn:
         # Long inputs are flipped as a whole instead.
         from_behind = index if index.array is None else known(count - 1 - int(index.array))
         elements = [
             Value(ssa=relax.take(source, (from_behind if backwards else index).ssa, axis=axis))
             for source, axis, backwards in zip(sources, axes, directions, strict=True)
         ]
-        outputs = add_graph(node, body, [*held, *elements], operation)
+        outputs = add_graph(node, body, [*values, *elements], operation)
         return Turn(outputs[: len(states)], outputs[len(states) :])
 
     turns = LoopSpec(node, step, None)
@@ -211,7 +211,7 @@ def _scan(node: OnnxNode, body: GraphProto, states: Sequence[Value], inputs: Seq
             with_first_at(relax.flip(row.ssa, axis=0) if backwards else row.ssa, axis)
             for row, axis, backwards in zip(of_length(gathered, count), output_axes, output_directions, strict=True)
         ]
-    return [*after, *(Value(ssa=each) for each in stacked)]
+    return [*after, *(Value(ssa=tensor) for tensor in stacked)]
 
 
 # ---- SequenceMap ----
@@ -234,22 +234,22 @@ def sequence_map(node: OnnxNode) -> Outputs:
     if any(len(other.items) != count for other in others):
         raise node.fail("the sequences have different lengths")
     turns = [[held.items[turn] if isinstance(held, SequenceValue) else held for held in given] for turn in range(count)]
-    made = [as_items(node, add_graph(node, body, inputs)) for inputs in turns]
-    return [SequenceValue(items) for items in zip(*made, strict=True)] if made else empty_sequences(body)
+    values = [as_items(node, add_graph(node, body, inputs)) for inputs in turns]
+    return [SequenceValue(items) for items in zip(*values, strict=True)] if values else empty_sequences(body)
 
 
 def mapped_at_run_time(node: OnnxNode, body: GraphProto, given: Sequence[Held]) -> list[RunTimeSequence]:
     """Run the body for each item of sequences of dynamic length. The lengths must be equal."""
     lists = (SequenceValue, RunTimeSequence)
     inputs = [all_joined(node, held) if isinstance(held, lists) else held for held in given]
-    lengths = [joined_length(held) for held in inputs if isinstance(held, RunTimeSequence)]
+    lengths = [joined_length(input_) for input_ in inputs if isinstance(input_, RunTimeSequence)]
     for length in lengths[1:]:
         require(node, relax.equal(lengths[0], length), "the sequences have different lengths")
 
     def step(operation: Operation, index: Value, states: list[Any]) -> Turn:
         items = [
-            joined_item(held, index.ssa) if isinstance(held, RunTimeSequence) else held.inside(operation)
-            for held in inputs
+            joined_item(input_, index.ssa) if isinstance(input_, RunTimeSequence) else input_.inside(operation)
+            for input_ in inputs
         ]
         outputs = as_items(node, add_graph(node, body, items, operation))
         return Turn([appended(node, state, output) for state, output in zip(states, outputs, strict=True)], [])

@@ -18,8 +18,8 @@ from ..texts import held_of
 def constant(node: OnnxNode) -> Outputs:
     import numpy
 
-    if (held := node.tensor_proto("value")) is not None:
-        return held_of(held, node.graph.model.data)
+    if (tensor_proto := node.tensor_proto("value")) is not None:
+        return held_of(tensor_proto, node.graph.model.data)
     for name, read, dtype in (
         ("value_int", node.int, "int64"),
         ("value_ints", node.ints, "int64"),

@@ -70,9 +70,9 @@ def resize(node: OnnxNode) -> Outputs:
 def _scales(node: OnnxNode, index: int, count: int) -> list[Real | float]:
     """Return the scales as numbers or tensors of one element."""
     scales = _reals(node, index, count)
-    numbers = [each for each in scales if isinstance(each, float)]
-    if not all(0 < each < math.inf for each in numbers):
-        raise node.fail(f"scales must be positive, got {', '.join(f'{each:g}' for each in numbers)}")
+    numbers = [scale for scale in scales if isinstance(scale, float)]
+    if not all(0 < number < math.inf for number in numbers):
+        raise node.fail(f"scales must be positive, got {', '.join(f'{number:g}' for number in numbers)}")
     return scales
 
 

@@ -46,7 +46,7 @@ def looked_up(x: Tensor, keys: Array, values: Array, default: Array | int) -> Te
         values = numpy.concatenate([values, values[is_zero]])
     found = _hash([each % _MODULUS for each in keys.view(integers).tolist()])
     # Empty slots contain the first key. An element that equals the key looks in another slot.
-    slots_of_keys, slots_of_values = (numpy.full(1 << found.slot_bits, each[0]) for each in (keys, values))
+    slots_of_keys, slots_of_values = (numpy.full(1 << found.slot_bits, array[0]) for array in (keys, values))
     slots_of_keys[found.slots], slots_of_values[found.slots] = keys, values
 
     bits = relax.bitcast(x, dtype=f"i{8 * keys.dtype.itemsize}") if keys.dtype.kind == "f" else x
@@ -76,7 +76,7 @@ def _hash(keys: Sequence[int]) -> _Hash:
     group_bits = max(1, (len(keys) // _OF_GROUP).bit_length())
     least = max(1, (int(len(keys) * _SLOTS) - 1).bit_length())
     attempts = (_attempt(keys, factor, group_bits, least + more) for more, factor in enumerate(_odd_numbers()))
-    return next(found for found in attempts if found is not None)
+    return next(attempt for attempt in attempts if attempt is not None)
 
 
 def _attempt(keys: Sequence[int], group_factor: int, group_bits: int, slot_bits: int) -> _Hash | None:

@@ -74,7 +74,7 @@ def _rotate_by_caches(
     node: OnnxNode, data: Tensor, places: Tensor, width: int, caches: tuple[int, int] = (2, 3)
 ) -> Tensor:
     """Rotate heads by the angles in the caches at the positions [batch, length]."""
-    cos, sin = (relax.expand_dims(relax.take(node.tensor(each), places, axis=0), axis=[1]) for each in caches)
+    cos, sin = (relax.expand_dims(relax.take(node.tensor(cache), places, axis=0), axis=[1]) for cache in caches)
     interleaved = bool(node.int("interleaved", 0) or node.int("rotary_interleaved", 0))
     return rotated(node, data, cos, sin, width, interleaved)
 
@@ -97,19 +97,19 @@ def _inputs_of_heads(node: OnnxNode) -> list[Tensor]:
     heads = _heads(node)
     if node.rank(0) == 5 or (node.has(1) and node.rank(1) == 5):
         raise node.fail("packed queries, keys and values are not supported: give them as 3-D tensors")
-    made = []
+    inputs = []
     begin = 0
     for place in range(3):
         tensor = node.tensor(place)
         if node.rank(place) == 4:
-            made.append(tensor)
+            inputs.append(tensor)
             continue
         width = sizes(tensor)[2]
         if node.has(3) and isinstance(width, int):
             tensor = relax.add(tensor, part(node.tensor(3), 0, begin, begin + width))
             begin += width
-        made.append(split_heads(node, tensor, heads))
-    return made
+        inputs.append(split_heads(node, tensor, heads))
+    return inputs
 
 
 def _attention(
@@ -184,7 +184,7 @@ def _attention_of(node: OnnxNode, projected: Tensor, mask: int, past: int, bias:
         raise node.fail(f"must be three sizes whose sum is {width}", "qkv_hidden_sizes")
     parts = relax.split(projected, indices_or_sections=[widths[0], widths[0] + widths[1]], axis=2)
     heads = [split_heads(node, each, _heads(node)) for each in parts]
-    before = [part(node.tensor(past), 0, each, each + 1, drop=True) for each in range(2)] if node.has(past) else None
+    before = [part(node.tensor(past), 0, index, index + 1, drop=True) for index in range(2)] if node.has(past) else None
     shown = node.value(mask) if node.has(mask) else None
     result, key, value = _attention(node, heads, shown, node.optional(bias), before)
     return [result, relax.stack([key, value], axis=0)] if node.output_count > 1 else result
@@ -246,12 +246,12 @@ def _grouped_heads(node: OnnxNode) -> list[Tensor]:
         size = width // (heads + 2 * shared)
         borders = [heads * size, (heads + shared) * size]
         tensors = list(relax.split(node.tensor(0), indices_or_sections=borders, axis=2))
-    return [split_heads(node, each, count) for each, count in zip(tensors, (heads, shared, shared), strict=True)]
+    return [split_heads(node, tensor, count) for tensor, count in zip(tensors, (heads, shared, shared), strict=True)]
 
 
 def _update_cache(past: Tensor, new: Tensor, first: Tensor, places: Tensor) -> Tensor:
     """Insert new keys or values behind the end of each sequence's past."""
-    have, added = (as_tensor([size_of(each, 2)]) for each in (past, new))
+    have, added = (as_tensor([size_of(tensor, 2)]) for tensor in (past, new))
     places = relax.expand_dims(places, axis=[0])
     # Both are joined first, and each position gathers its element from the joined tensor.
     behind = relax.subtract(places, relax.expand_dims(first, axis=[1]))

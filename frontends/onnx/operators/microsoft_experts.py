@@ -69,8 +69,8 @@ def _routes(node: OnnxNode, tokens: Tensor, experts: int) -> _Routes:
 def _layer(node: OnnxNode, rows: Tensor, weight: int, bias: int, routes: _Routes, experts: int) -> Tensor:
     """Multiply the rows of each expert by the transpose of the expert's matrix, and add the expert's bias."""
     matrices = relax.permute_dims(node.tensor(weight), axes=[0, 2, 1])
-    made = grouped_product(Value(ssa=rows), matrices, routes.ends, experts)
-    return relax.add(made, relax.take(node.tensor(bias), routes.experts, axis=0)) if node.has(bias) else made
+    tensor = grouped_product(Value(ssa=rows), matrices, routes.ends, experts)
+    return relax.add(tensor, relax.take(node.tensor(bias), routes.experts, axis=0)) if node.has(bias) else tensor
 
 
 def _apply_gates(node: OnnxNode, x: Tensor) -> Tensor:

@@ -88,8 +88,8 @@ def _of_groups(node: OnnxNode, packed: Tensor, scale: Tensor, zero_point: Tensor
     codes = relax.reshape(_unpack(packed, bits), (rows, blocks * width * 8 // bits))
     numbers = relax.astype(_first(codes, depth, 1), dtype=Value(ssa=scale).dtype)
     offset, factor = (
-        relax.take(cast(each, Value(ssa=scale).dtype), node.tensor(4), axis=1) if Value(ssa=each).rank else each
-        for each in (zero_point, scale)
+        relax.take(cast(tensor, Value(ssa=scale).dtype), node.tensor(4), axis=1) if Value(ssa=tensor).rank else tensor
+        for tensor in (zero_point, scale)
     )
     return relax.multiply(relax.subtract(numbers, offset), factor)
 

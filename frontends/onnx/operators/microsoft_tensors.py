@@ -135,15 +135,15 @@ def crop_and_resize(node: OnnxNode) -> Outputs:
         return relax.take(pixels, relax.add(relax.multiply(line, width), column), axis=0)
 
     if mode == "nearest":
-        made = pixel(rows.nearest, columns.nearest)
+        tensor = pixel(rows.nearest, columns.nearest)
     else:
         upper, lower = (
             _between(pixel(row, columns.before), pixel(row, columns.after), columns.share)
             for row in (rows.before, rows.after)
         )
-        made = _between(upper, lower, rows.share)
+        tensor = _between(upper, lower, rows.share)
     is_inside = relax.expand_dims(relax.logical_and(rows.is_inside, columns.is_inside), axis=[3])
-    return relax.permute_dims(relax.where(is_inside, made, like(made, outside)), axes=[0, 3, 1, 2])
+    return relax.permute_dims(relax.where(is_inside, tensor, like(tensor, outside)), axes=[0, 3, 1, 2])
 
 
 class _Points(NamedTuple):
@@ -163,8 +163,8 @@ class _Points(NamedTuple):
 def _points(node: OnnxNode, place: int, count: Size, length: Size) -> _Points:
     """Return the points of the grids along the height (place 0) or the width (1) of the boxes."""
     dtype = node.value(1).dtype
-    start, end = (part(node.tensor(1), 1, each, each + 1) for each in (place, place + 2))
-    last, steps = (cast(as_tensor([minus(each, 1)]), dtype) for each in (length, count))
+    start, end = (part(node.tensor(1), 1, number, number + 1) for number in (place, place + 2))
+    last, steps = (cast(as_tensor([minus(size, 1)]), dtype) for size in (length, count))
     step = relax.divide(relax.multiply(relax.subtract(end, start), last), relax.maximum(steps, like(steps, 1)))
     grid = relax.add(relax.multiply(start, last), relax.multiply(cast(count_up(count), dtype), step))
     middle = relax.multiply(relax.multiply(relax.add(start, end), like(start, 0.5)), last)

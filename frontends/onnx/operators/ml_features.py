@@ -118,11 +118,11 @@ def one_hot_encoder(node: OnnxNode) -> Outputs:
         raise node.fail(f"has no categories for {'numbers' if texts is None else 'strings'}", f"cats_{kind}")
     x = node.tensor(0) if texts is None else numbered(texts, strings).ssa
     x = relax.dialect.ops["expand_dims"](relax.dialect.ops["astype"](x, dtype="i64"), axis=[info_of(x).rank])
-    found = relax.astype(relax.equal(x, const(categories, "i64")), dtype="f32")
+    hot_encoder = relax.astype(relax.equal(x, const(categories, "i64")), dtype="f32")
     if not node.int("zeros", 1):
-        fewest = relax.min(relax.max(found, axis=[-1]))
+        fewest = relax.min(relax.max(hot_encoder, axis=[-1]))
         require(node, relax.greater(fewest, const(0.0, "f32")), "an element is none of the categories")
-    return found
+    return hot_encoder
 
 
 @register_onnx(_ML, "LabelEncoder")
@@ -164,7 +164,7 @@ def _encode(node: OnnxNode, keys: Listed, values: Listed, default: Any) -> Outpu
         raise node.fail(f"there are {counted(len(keys), 'key')} for {counted(len(values), 'value')}")
     if isinstance(values, list):
         words = list(dict.fromkeys([*values, default]))
-        places = numpy.array([words.index(each) for each in (*values, default)], "int64")
+        places = numpy.array([words.index(value) for value in (*values, default)], "int64")
         return Texts(_encode_as_numbers(node, keys, places[:-1], places[-1]), words)
     return _encode_as_numbers(node, keys, values, default)
 

@@ -88,7 +88,7 @@ def _forest(node: OnnxNode, kind: str, targets: int) -> Forest:
         for place in inner
     ]
     firsts = {tree: index[tree, number] for tree, number in reversed(list(zip(trees, ids, strict=True)))}
-    columns = {f"{kind}_{each}": node.ints(f"{kind}_{each}", []) for each in ("treeids", "nodeids", "ids")}
+    columns = {f"{kind}_{name}": node.ints(f"{kind}_{name}", []) for name in ("treeids", "nodeids", "ids")}
     weights = _reals(node, f"{kind}_weights")
     _check_lengths(node, **columns, **{f"{kind}_weights": weights})
     *of_voters, targets_of = columns.values()
@@ -159,7 +159,7 @@ def tree_ensemble(node: OnnxNode) -> Outputs:
 
 def _read_numbered_forest(node: OnnxNode) -> Forest:
     """Return the forest. The model numbers nodes and leaves separately; here, leaves come after the nodes."""
-    features, modes = node.ints("nodes_featureids", []), [int(each) for each in _elements(node, "nodes_modes")]
+    features, modes = node.ints("nodes_featureids", []), [int(element) for element in _elements(node, "nodes_modes")]
     splits = _elements(node, "nodes_splits")
     count = len(features)
     if not count or len(modes) != count or not all(0 <= mode < len(MODES) for mode in modes):
@@ -193,7 +193,7 @@ def _elements(node: OnnxNode, name: str) -> Sequence[float]:
 
 
 def _children(node: OnnxNode, way: str, count: int) -> list[int]:
-    columns = {f"nodes_{way}{each}": node.ints(f"nodes_{way}{each}", []) for each in ("leafs", "nodeids")}
+    columns = {f"nodes_{way}{name}": node.ints(f"nodes_{way}{name}", []) for name in ("leafs", "nodeids")}
     _check_lengths(node, nodes_featureids=range(count), **columns)
     are_leaves, places = columns.values()
     return [count + place if is_leaf else place for is_leaf, place in zip(are_leaves, places, strict=True)]

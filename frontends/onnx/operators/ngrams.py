@@ -137,7 +137,7 @@ def _columns(node: OnnxNode, x: Tensor, length: Dim, width: int) -> Iterator[Ten
 def _grams(node: OnnxNode, shortest: int, longest: int) -> dict[tuple[int, ...], int]:
     """Return the n-grams of the requested lengths, and the result's column for each."""
     words = {word: number for number, word in enumerate(_words(node))}
-    pool = [words[each] for each in node.strings("pool_strings") or []] or node.ints("pool_int64s") or []
+    pool = [words[string] for string in node.strings("pool_strings") or []] or node.ints("pool_int64s") or []
     indexes = node.ints("ngram_indexes") or []
     if (starts := [*(node.ints("ngram_counts") or []), len(pool)]) != sorted(starts) or starts[0] < 0:
         raise node.fail("attribute 'ngram_counts' must be increasing and within the pool", "ngram_counts")

@@ -15,10 +15,10 @@ _WIDTH = {"f64": 3, "f32": 2, "f16": 1, "bf16": 1}
 
 def common_dtype(node: OnnxNode, *indices: int) -> str:
     """Return a type that represents the numbers of several inputs: their own, or f32 for two narrow types."""
-    found = {node.value(index).dtype for index in indices if node.has(index)}
-    if len(found) == 1:
-        return found.pop()
-    return max({*found, "f32"}, key=lambda dtype: _WIDTH.get(dtype, 0))
+    dtypes = {node.value(index).dtype for index in indices if node.has(index)}
+    if len(dtypes) == 1:
+        return dtypes.pop()
+    return max({*dtypes, "f32"}, key=lambda dtype: _WIDTH.get(dtype, 0))
 
 
 # ---- over batches ----
@@ -68,7 +68,7 @@ def _batch_norm(node: OnnxNode, is_training: bool) -> list[Tensor]:
         training=is_training,
     )
     result = relax.squeeze(outputs[0], axis=[1]) if is_vector else outputs[0]
-    moved = [cast(each, node.value(3 + index).dtype) for index, each in enumerate(outputs[1:3])]
+    moved = [cast(output, node.value(3 + index).dtype) for index, output in enumerate(outputs[1:3])]
     return [cast(result, node.value(0).dtype), *moved]
 
 
@@ -157,9 +157,9 @@ def _along(parameter: Tensor, data: Tensor, axes: list[int]) -> Tensor:
     return sizes.broadcast(parameter, [sizes.size_of(data, axis) for axis in axes])
 
 
-def _is_broadcast(size: Dim, wanted: Dim) -> bool:
+def _is_broadcast(size: Dim, dim: Dim) -> bool:
     """Check whether a size must be broadcast. Dynamic sizes are compared at run time."""
-    return equal(size, wanted) is False or (size == 1 and equal(size, wanted) is not True)
+    return equal(size, dim) is False or (size == 1 and equal(size, dim) is not True)
 
 
 @register_onnx("", ["RMSNormalization", "SimplifiedLayerNormalization"])

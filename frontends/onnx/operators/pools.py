@@ -139,13 +139,13 @@ def max_unpool(node: OnnxNode) -> Outputs:
     return relax.reshape(scattered, node.sizes(2) or relax.tensor_to_shape(wanted))
 
 
-def _convert_indices(places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Tensor:
+def _convert_indices(places: Tensor, whole: Sequence[Dim], tensor: Tensor) -> Tensor:
     """Convert flat indices of one shape to flat indices of a larger shape, a tensor, at the same coordinates."""
     result = const(0, "i64")
     for axis, size in reversed(list(enumerate(whole))):
         length = sizes.as_tensor([size])
         coordinate = relax.floor_mod(places, length)
         places = relax.floor_divide(places, length)
-        step = relax.prod(relax.strided_slice(wanted, axes=[0], begin=[axis + 1], end=[len(whole)]))
+        step = relax.prod(relax.strided_slice(tensor, axes=[0], begin=[axis + 1], end=[len(whole)]))
         result = relax.add(result, relax.multiply(coordinate, step))
     return result

@@ -64,7 +64,7 @@ def _broadcast_parameter(node: OnnxNode, index: int, tensor: Tensor) -> Tensor:
     if not _is_blocked(node):
         if node.rank(index) == 0 or node.value(index).shape == (1,):
             return tensor
-        return relax.expand_dims(tensor, axis=[each for each in range(rank) if each != axis])
+        return relax.expand_dims(tensor, axis=[position for position in range(rank) if position != axis])
     if node.rank(index) != rank:
         raise node.fail(f"input #{index} has {counted(node.rank(index), 'dimension')}, the data {rank}")
     block = node.int("block_size")

@@ -147,14 +147,14 @@ class Recurrent:
         wanted: dict[str, tuple[int, tuple[Dim, ...]]] = {
             "W": (1, self.weight_sizes(self.shape[2])), "R": (2, self.weight_sizes(size)),
             "B": (3, (directions, 2 * gates)), "sequence_lens": (4, (batch,)),
-            **{name: (5 + each, states) for each, name in enumerate(("initial_h", "initial_c")[: self.cell.states])},
+            **{name: (5 + index, states) for index, name in enumerate(("initial_h", "initial_c")[: self.cell.states])},
             **({"P": (7, (directions, 3 * size))} if self.cell.states == 2 else {}),
         }  # fmt: skip
         for name, (index, sizes) in wanted.items():
-            found = self.node.value(index).shape if self.node.has(index) else None
-            if found is None:
+            shape = self.node.value(index).shape if self.node.has(index) else None
+            if shape is None:
                 continue
-            if len(found) != len(sizes) or any(map(contradict, found, sizes)):
+            if len(shape) != len(sizes) or any(map(contradict, shape, sizes)):
                 shown = ", ".join("?" if each is None else str(each) for each in sizes)
                 raise self.node.fail(f"{name} {self.node.described(index)} must be [{shown}]")
 
@@ -179,7 +179,7 @@ class Recurrent:
         lasts = [relax.stack([*each], axis=0) for each in zip(*(states for _, states in runs), strict=True)]
         if self.batch_first:
             rows = relax.permute_dims(rows, axes=[2, 0, 1, 3])
-            lasts = [relax.permute_dims(each, axes=[1, 0, 2]) for each in lasts]
+            lasts = [relax.permute_dims(last, axes=[1, 0, 2]) for last in lasts]
         return [rows, *lasts][: max(self.node.output_count, 1)]
 
     def _run(self, index: int, backwards: bool, functions: Sequence[Activation]) -> tuple[Tensor, list[Tensor]]:
@@ -187,7 +187,7 @@ class Recurrent:
         cell = self.cell_of(index, functions)
         data = self._reversed(self.data) if backwards else self.data
         from_input = _plus(self.product(data, index), cell.weights.input_bias)
-        states = [self._initial(5 + each, index) for each in range(self.cell.states)]
+        states = [self._initial(5 + position, index) for position in range(self.cell.states)]
         step = lambda taken, held, turn: self._step(cell, taken, held, turn)  # noqa: E731
         rows, states = run_steps(self.node, from_input, states, step)
         return (self._reversed(rows) if backwards else rows), states

@@ -25,17 +25,17 @@ def reshape(node: OnnxNode) -> Outputs:
     return _reshape_at_run_time(node) if wanted is None else _reshape(node, wanted)
 
 
-def _reshape(node: OnnxNode, wanted: Sequence[Dim]) -> Tensor:
+def _reshape(node: OnnxNode, dims: Sequence[Dim]) -> Tensor:
     copies = not node.int("allowzero", 0)
-    if 0 in wanted[node.rank(0) :] and copies:
+    if 0 in dims[node.rank(0) :] and copies:
         raise node.fail("the shape copies a size that the data does not have", "allowzero")
     # If all sizes are known, relax.reshape has the shortest form.
     shape = node.value(0).shape
     assert shape is not None
-    if None not in shape and (copies or 0 not in wanted):
-        return relax.dialect.ops["reshape"](node.tensor(0), tuple(wanted))
+    if None not in shape and (copies or 0 not in dims):
+        return relax.dialect.ops["reshape"](node.tensor(0), tuple(dims))
     own = sizes.sizes_of(node.value(0))
-    result = [own[axis] if size == 0 and copies else size for axis, size in enumerate(wanted)]
+    result = [own[axis] if size == 0 and copies else size for axis, size in enumerate(dims)]
     if -1 in result:
         place = result.index(-1)
         rest = sizes.product([*result[:place], *result[place + 1 :]])

@@ -84,12 +84,12 @@ def _product_where(condition: Tensor, own: Tensor) -> Tensor:
 
 def _along(node: OnnxNode, axis: int, transform_of: Callable[[Size], Transform]) -> Tensor:
     rank = node.rank(0)
-    order = [*(each for each in range(rank - 1) if each != axis), axis, rank - 1]
+    order = [*(index for index in range(rank - 1) if index != axis), axis, rank - 1]
     is_last = axis == rank - 2
     moved = node.tensor(0) if is_last else relax.permute_dims(node.tensor(0), axes=order)
     size = sizes.sizes_of(node.value(0))[axis]
     result = transformed(node, moved, size, transform_of(size))
-    return result if is_last else relax.permute_dims(result, axes=[order.index(each) for each in range(rank)])
+    return result if is_last else relax.permute_dims(result, axes=[order.index(position) for position in range(rank)])
 
 
 def _size(node: OnnxNode, index: int, default: Size) -> Size:
@@ -124,7 +124,7 @@ def stft(node: OnnxNode) -> Outputs:
 
 def _places(node: OnnxNode, frames: Size, step: Size, length: Size) -> Tensor:
     """Return the position of each element of each frame: [frames, length]."""
-    if all(isinstance(each, int) for each in (frames, step, length)):
+    if all(isinstance(size, int) for size in (frames, step, length)):
         import numpy
 
         node.take_table("the places of its frames", 2, frames, length)

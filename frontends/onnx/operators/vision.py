@@ -41,7 +41,7 @@ def _corners(boxes: Tensor, dtype: str) -> Tensor:
     """
     x, y, *extents = relax.split(boxes, indices_or_sections=4, axis=2)
     half, zero = const(0.5, dtype), const(0.0, dtype)
-    half_width, half_height = (relax.multiply(relax.maximum(each, zero), half) for each in extents)
+    half_width, half_height = (relax.multiply(relax.maximum(extent, zero), half) for extent in extents)
     sides = [
         relax.dialect.ops[name](center, reach)
         for name in ("subtract", "add")
@@ -83,8 +83,8 @@ def col2im(node: OnnxNode) -> Outputs:
     if (shape := node.value(0).shape) is None or len(shape) != 3:
         raise node.fail("the columns must be 3-D: [batch, channels * elements of a block, blocks]")
     alongs, data = _alongs(node), node.tensor(0)
-    made = placed_blocks(data, alongs)
-    return added_blocks(data, alongs) if made is None else made
+    tensor = placed_blocks(data, alongs)
+    return added_blocks(data, alongs) if tensor is None else tensor
 
 
 def _alongs(node: OnnxNode) -> list[Along]:

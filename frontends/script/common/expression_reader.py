@@ -71,15 +71,15 @@ class ExpressionReader(ABC, Generic[Result]):
         while isinstance(chain[-1].left, ast.BinOp):
             chain.append(chain[-1].left)
         value = self.value(chain[-1].left)
-        for each in reversed(chain):
-            value = self.apply_operator(each, sign_of(each.op), value, self.value(each.right))
+        for binary in reversed(chain):
+            value = self.apply_operator(binary, sign_of(binary.op), value, self.value(binary.right))
         return value
 
     def _read_unary(self, node: ast.UnaryOp) -> Result:
         return self.apply_operator(node, operation_of(node)[0], self.value(node.operand))
 
     def _read_comparison(self, node: ast.Compare) -> Result:
-        operands = [self.value(each) for each in (node.left, *node.comparators)]
+        operands = [self.value(comparator) for comparator in (node.left, *node.comparators)]
         pairs = zip(map(sign_of, node.ops), operands, operands[1:], strict=False)
         found = [self.apply_operator(node, *pair) for pair in pairs]
         return found[0] if len(found) == 1 else self.apply_operator(node, "and", *found)

@@ -47,12 +47,12 @@ class ScriptBody(Calls):
         self.changed = outer
 
     def statements(self, statements: Iterable[ast.stmt]) -> None:
-        for each in statements:
-            if (read := _STATEMENTS.get(type(each))) is None:
-                word = type(each).__name__.lower()
-                raise self.source.problem(each, f"an ssa function cannot contain `{word}`")
-            self.location, self.around, self.statement = self.source.location(each), None, each
-            read(self, each)
+        for statement in statements:
+            if (read := _STATEMENTS.get(type(statement))) is None:
+                word = type(statement).__name__.lower()
+                raise self.source.problem(statement, f"an ssa function cannot contain `{word}`")
+            self.location, self.around, self.statement = self.source.location(statement), None, statement
+            read(self, statement)
 
     def blocks(self, region: Region, functions: Sequence[ast.FunctionDef]) -> None:
         """Read functions such as `def bb0(x: T.int32):` as blocks of the region.
@@ -63,19 +63,19 @@ class ScriptBody(Calls):
 
     def _declared(self, region: Region, functions: Sequence[ast.FunctionDef]) -> list[tuple[ast.FunctionDef, Block]]:
         made = []
-        for each in functions:
-            types = [self.spelling.type(self._annotation(argument)) for argument in each.args.args]
-            block = region.blocks.append(*types, arg_locs=[self.source.location(each)] * len(types))
-            self.labels[each.name] = block
-            made.append((each, block))
+        for function in functions:
+            types = [self.spelling.type(self._annotation(argument)) for argument in function.args.args]
+            block = region.blocks.append(*types, arg_locs=[self.source.location(function)] * len(types))
+            self.labels[function.name] = block
+            made.append((function, block))
         return made
 
-    def _filled(self, made: Sequence[tuple[ast.FunctionDef, Block]]) -> None:
-        for each, block in made:
-            for argument, value in zip(each.args.args, block.arguments, strict=True):
+    def _filled(self, function_defs: Sequence[tuple[ast.FunctionDef, Block]]) -> None:
+        for function_def, block in function_defs:
+            for argument, value in zip(function_def.args.args, block.arguments, strict=True):
                 self.bind(argument.arg, value)
             with self.block(block):
-                self.statements(each.body)
+                self.statements(function_def.body)
 
     def enter(
         self, region: Region, entry: Block, statements: Iterable[ast.stmt], blocks: Sequence[ast.FunctionDef]
@@ -154,7 +154,7 @@ class ScriptBody(Calls):
         if isinstance(target.slice, ast.Slice):
             results = self._fill(target, value, held)
         else:
-            indices = [self.index(each) for each in indices_of(target)]
+            indices = [self.index(index) for index in indices_of(target)]
             self.check_rank(target, held, len(indices))
             is_memory = isinstance(held.type, ir.MemRefType)
             kind, types = ("memref.store", []) if is_memory else ("tensor.insert", [held.type])
@@ -232,12 +232,12 @@ class ScriptBody(Calls):
             self.bind(name, result)
 
     def _bounds(self, call: ast.Call) -> tuple[Value, Value, Value]:
-        given = call.args
-        if len(given) == 1:
-            upper = self.index(given[0])
+        args = call.args
+        if len(args) == 1:
+            upper = self.index(args[0])
             return self.number(call, 0, self._index), upper, self.number(call, 1, self._index)
-        lower, upper = self.index(given[0]), self.index(given[1])
-        return lower, upper, self.index(given[2]) if len(given) == 3 else self.number(call, 1, self._index)
+        lower, upper = self.index(args[0]), self.index(args[1])
+        return lower, upper, self.index(args[2]) if len(args) == 3 else self.number(call, 1, self._index)
 
     def _carried(self, node: ast.For, call: ast.Call) -> list[str]:
         """Return the names that a loop assigns again, in the order of their first assignment, or the names that it
@@ -281,9 +281,9 @@ class ScriptBody(Calls):
         if self._is_graph and len(names) == 1:
             self.location = ir.Location.name(names[0], self.location)
         with self.location:
-            made = with_results(sketch, types)
+            operation = with_results(sketch, types)
         sketch.erase()
-        for name, result in zip(names, made.results, strict=True):
+        for name, result in zip(names, operation.results, strict=True):
             self.bind(name, result)
 
     # ---- operations with regions ----
@@ -318,14 +318,14 @@ class ScriptBody(Calls):
                 raise self.source.problem(node, f"{message}: {hint}")
 
     def _region(self, region: Region, body: Sequence[ast.stmt]) -> None:
-        functions = [each for each in body if isinstance(each, ast.FunctionDef)]
-        for block in [body, *(each.body for each in functions)]:
+        functions = [stmt for stmt in body if isinstance(stmt, ast.FunctionDef)]
+        for block in [body, *(function.body for function in functions)]:
             self.check_kept(block[0], block, (), "give it a name of its own")
         labels = dict(self.labels)
         with self.scope():
             if functions and len(functions) == len(body):
                 self.blocks(region, functions)
-            elif not all(isinstance(each, ast.Pass) for each in body):
+            elif not all(isinstance(stmt, ast.Pass) for stmt in body):
                 with self.block(region.blocks.append()):
                     self.statements(body)
         self.labels = labels
@@ -349,7 +349,7 @@ def nest_attributes(
     kinds = ("reduction" if each else "parallel" for each in reduced)
     iterators = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>", context) for kind in kinds]
     return {
-        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps], context),
+        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps], context),
         "iterator_types": ir.ArrayAttr.get(iterators, context),
         SEGMENTS: ir.DenseI32ArrayAttr.get([inputs, len(maps) - inputs], context),
     }
@@ -373,12 +373,12 @@ def _last_names(statements: Sequence[ast.stmt]) -> list[str]:
 
 def assigned_in(statements: Sequence[ast.stmt]) -> Iterator[str]:
     """Yield the names that statements assign, in order, at any depth."""
-    for each in statements_within(statements):
+    for stmt in statements_within(statements):
         parts: list[ast.expr] = []
-        if isinstance(each, (ast.Assign, ast.AnnAssign)):
-            parts = [part for target in targets_of(each) if target is not None for part in items_of(target)]
-        elif isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
-            function = each.value.func
+        if isinstance(stmt, (ast.Assign, ast.AnnAssign)):
+            parts = [part for target in targets_of(stmt) if target is not None for part in items_of(target)]
+        elif isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
+            function = stmt.value.func
             parts = [function.value] if isinstance(function, ast.Attribute) and function.attr == "vstore" else []
         for part in parts:
             base = part.value if isinstance(part, ast.Subscript) else part

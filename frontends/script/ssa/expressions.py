@@ -241,7 +241,7 @@ class Values(ExpressionReader[ReadValue]):
         if self.nest is not None and (argument := self.nest.lookup(node)) is not None:
             return argument
         source = self.operand(base)
-        indices = [self.index(each) for each in indices_of(node)]
+        indices = [self.index(expr) for expr in indices_of(node)]
         self.check_rank(node, source, len(indices))
         is_memory = isinstance(source.type, ir.MemRefType)
         return self.one("memref.load" if is_memory else "tensor.extract", (source, *indices), source.type.element_type)
@@ -296,7 +296,7 @@ class Values(ExpressionReader[ReadValue]):
             if keyword.arg != "attrs":
                 raise self.source.problem(node, "a function is called by position: cls.f(x, y)")
             attributes = self.spelling.dictionary(keyword.value)
-        values = [self.operand(each) for each in node.args]
+        values = [self.operand(arg) for arg in node.args]
         attributes["callee"] = ir.FlatSymbolRefAttr.get(name, self.context)
         return list(self.create("func.call", values, self.functions[name], attributes).results)
 

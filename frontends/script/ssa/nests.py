@@ -30,10 +30,10 @@ def loops(body: ScriptBody, node: ast.For, call: ast.Call) -> None:
     nest = ReadNest(body, node, call)
     body.check_kept(node, nest.statements, (), "give it a name of its own")
     nest.find_elements()
-    operands = [nest.operand(each) for each in nest.elements]
+    operands = [nest.operand(element) for element in nest.elements]
     outputs = operands[len(nest.inputs) :]
     types = [] if isinstance(outputs[0].type, ir.MemRefType) else [each.type for each in outputs]
-    maps = [each.map or ir.AffineMap.get(len(nest.indices), 0, [], body.context) for each in nest.elements]
+    maps = [element.map or ir.AffineMap.get(len(nest.indices), 0, [], body.context) for element in nest.elements]
     attributes = nest_attributes(body.context, len(nest.inputs), maps, nest.reduced)
     attributes.update(nest.annotations)
     nest.check_sizes(operands, maps)
@@ -48,15 +48,15 @@ def loops(body: ScriptBody, node: ast.For, call: ast.Call) -> None:
     with body.scope(), body.block(block):
         for name in nest.indices:
             body.hide(name)
-        for each, argument in nest.arguments.items():
-            if each.map is None:
-                body.bind(each.name, argument)
+        for key, argument in nest.arguments.items():
+            if key.map is None:
+                body.bind(key.name, argument)
         body.statements(nest.statements)
         body.location = body.source.location(nest.last)
         body.create("linalg.yield", nest.yielded(), ())
     body.nest = outer
-    for each, result in zip(nest.outputs, made.results, strict=False):
-        body.bind(each.name, result)
+    for output, result in zip(nest.outputs, made.results, strict=False):
+        body.bind(output.name, result)
 
 
 class ReadNest:
@@ -65,11 +65,11 @@ class ReadNest:
     def __init__(self, body: ScriptBody, node: ast.For, call: ast.Call):
         self.body, self.source, self.node, self.call = body, body.source, node, call
         targets = items_of(node.target)
-        self.indices = [each.id for each in targets if isinstance(each, ast.Name)]
+        self.indices = [target.id for target in targets if isinstance(target, ast.Name)]
         if len(self.indices) != len(call.args) or len(set(self.indices)) < len(targets):
             raise self.source.problem(node, f"{len(targets)} names for {len(call.args)} loops")
-        self.reduced = [isinstance(each, ast.Call) and dotted(each.func) == "T.reduce" for each in call.args]
-        self.sizes = [each.args[0] if isinstance(each, ast.Call) and each.args else each for each in call.args]
+        self.reduced = [isinstance(arg, ast.Call) and dotted(arg.func) == "T.reduce" for arg in call.args]
+        self.sizes = [arg.args[0] if isinstance(arg, ast.Call) and arg.args else arg for arg in call.args]
         *self.statements, last = node.body
         if not isinstance(last, ast.Assign) or len(last.targets) != 1:
             raise self.source.problem(last, "a nest must end with a store to its outputs: C[i, j] = ...")
@@ -100,7 +100,7 @@ class ReadNest:
                     each, "the indices of a nest's outputs must be affine in its loop variables: C[i, j]"
                 )
             self.outputs.append(element)
-        if len({each.name for each in self.outputs}) < len(self.outputs):
+        if len({output.name for output in self.outputs}) < len(self.outputs):
             raise self.source.problem(target, "the outputs of a nest must be different tensors")
         listed = None
         for keyword in self.call.keywords:
@@ -131,16 +131,16 @@ class ReadNest:
 
     def _named(self) -> list[NestElement]:
         """Return the elements in the order in which the body names them, without the outputs."""
-        found: list[ast.Subscript] = []
+        subscripts: list[ast.Subscript] = []
         for statement in self.statements:
             if isinstance(statement, ast.Assign):
-                found += _subscripts(statement.value)
+                subscripts += _subscripts(statement.value)
             else:
-                several = [each for each in ast.walk(statement) if isinstance(each, ast.Subscript)]
-                found += sorted(several, key=lambda each: (each.lineno, each.col_offset))
-        found += _subscripts(self.last.value)
-        elements = dict.fromkeys(self._element(each) for each in found if self._is_read(each))
-        return [each for each in elements if each is not None and each not in self.outputs]
+                several = [node for node in ast.walk(statement) if isinstance(node, ast.Subscript)]
+                subscripts += sorted(several, key=lambda each: (each.lineno, each.col_offset))
+        subscripts += _subscripts(self.last.value)
+        elements = dict.fromkeys(self._element(subscript) for subscript in subscripts if self._is_read(subscript))
+        return [element for element in elements if element is not None and element not in self.outputs]
 
     def _is_read(self, node: ast.Subscript) -> bool:
         """Check whether a subscript reads a value from outside of the nest, not a tensor that the body defines."""
@@ -159,7 +159,7 @@ class ReadNest:
         if not all(name in self._dims for name in _NAME.findall(self.body.spelling.text(node).partition("[")[2])):
             return None
         results = [affine(place, _operation_of, self._leaf) for place in indices_of(node)]
-        if any(each is None for each in results):
+        if any(result is None for result in results):
             return None
         self.body.check_rank(node, self.body.read_name(node.value), len(results))
         return NestElement(node.value.id, ir.AffineMap.get(len(self.indices), 0, results, self.body.context))
@@ -214,8 +214,8 @@ class ReadNest:
         nodes = items_of(value)
         if len(nodes) != len(self.outputs):
             raise self.source.problem(value, f"{len(self.outputs)} elements for {len(nodes)} values")
-        kinds = [self.arguments[each].type for each in self.outputs]
-        return [self.body.typed(each, kind) for each, kind in zip(nodes, kinds, strict=True)]
+        kinds = [self.arguments[output].type for output in self.outputs]
+        return [self.body.typed(node, kind) for node, kind in zip(nodes, kinds, strict=True)]
 
 
 def _operation_of(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:

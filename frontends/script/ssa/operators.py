@@ -59,8 +59,8 @@ class Calls(Values):
             return self._operator(node, definition, count, types)
         lists: list[ast.expr] = []
         if name in MIXED:
-            lists = [each for each in args if isinstance(each, ast.List)]
-            args = [each for each in args if not isinstance(each, ast.List)]
+            lists = [arg for arg in args if isinstance(arg, ast.List)]
+            args = [arg for arg in args if not isinstance(arg, ast.List)]
         operands, stated, attributes, successors = self._arguments(node, name, args)
         if types is None:
             types = stated or ([operands[-1].type] if count == 1 and operands else [])
@@ -79,10 +79,10 @@ class Calls(Values):
         Raises ScriptError if it is unknown.
         """
         if (known := find_dialect(dialect, self.context)) is not None:
-            if (found := known.ops.get(short)) is None:
+            if (row := known.ops.get(short)) is None:
                 letter = dotted(node.func).partition(".")[0]
                 raise self.source.problem(node.func, f"{letter} has no '{short}'", known.ops, short)
-            return found
+            return row
         if not self.context.is_dialect_loaded(dialect):
             if dialect in UPSTREAM_DIALECTS:
                 load_dialects(self.context, (dialect,))
@@ -99,9 +99,9 @@ class Calls(Values):
         self, node: ast.Call, operation: str, args: Sequence[ast.expr]
     ) -> tuple[list[Value], list[Type], dict[str, Attribute], list[Block]]:
         spelling = self.spelling
-        stated = [each for each in args if spelling.is_type(each)]
-        given = [each for each in args if each not in stated] if stated else list(args)
-        pairs = list(zip(given, [self.value(each) for each in given], strict=True))
+        stated = [arg for arg in args if spelling.is_type(arg)]
+        exprs = [arg for arg in args if arg not in stated] if stated else list(args)
+        pairs = list(zip(exprs, [self.value(expr) for expr in exprs], strict=True))
         # As in the printer: the type of the last operand that is not a number literal.
         typed = [
             value.type for each, value in pairs if not isinstance(value, (int, float)) and not is_typed_number(each)
@@ -120,7 +120,7 @@ class Calls(Values):
                 raise self.source.problem(keyword.value, "pass attributes by name, or by attrs={...}")
             else:
                 attributes[keyword.arg] = spelling.attribute_of(operation, keyword.arg, keyword.value)
-        return operands, [spelling.type(each) for each in stated], attributes, successors
+        return operands, [spelling.type(expr) for expr in stated], attributes, successors
 
     def _mixed(
         self,
@@ -136,13 +136,13 @@ class Calls(Values):
         if len(operands) != count or len(lists) != len(names):
             raise self.source.problem(node, f"'{name}' takes {count} values and {len(names)} lists of sizes")
         segments = [1] * count
-        for each, given in zip(names, lists, strict=True):
-            assert isinstance(given, ast.List)
-            sizes = [number_of(item) if is_number(item) else None for item in given.elts]
-            for item, size in zip(given.elts, sizes, strict=True):
+        for each, list_ in zip(names, lists, strict=True):
+            assert isinstance(list_, ast.List)
+            sizes = [number_of(item) if is_number(item) else None for item in list_.elts]
+            for item, size in zip(list_.elts, sizes, strict=True):
                 if size is not None and size not in I64:
                     raise self.source.problem(item, f"{size} is not a 64-bit integer")
-            values = [self.operand(item) for item, size in zip(given.elts, sizes, strict=True) if size is None]
+            values = [self.operand(item) for item, size in zip(list_.elts, sizes, strict=True) if size is None]
             known = [DYNAMIC if size is None else int(size) for size in sizes]
             attributes[each] = ir.DenseI64ArrayAttr.get(known, self.context)
             segments.append(len(values))
@@ -161,13 +161,13 @@ class Calls(Values):
         return ir.DenseI32ArrayAttr.get(sizes, self.context)
 
     def _successors(self, node: ast.expr) -> list[Block]:
-        found = []
+        successors = []
         for each in items_of(node):
             name = each.id if isinstance(each, ast.Name) else ""
             if name not in self.labels:
                 raise self.source.problem(each, f"there is no block '{name}'", self.labels, name)
-            found.append(self.labels[name])
-        return found
+            successors.append(self.labels[name])
+        return successors
 
     # ---- operators with rows ----
 
@@ -245,13 +245,13 @@ class Calls(Values):
 
     def _attribute(self, node: ast.expr, kind: AttrKind, what: str) -> Attribute:
         key = kind, self.spelling.text(node)
-        if (found := self._encoded.get(key)) is None:
+        if (attribute := self._encoded.get(key)) is None:
             try:
-                found = kind.encode(kind.normalize(self._literal(node, kind)), self.context)
+                attribute = kind.encode(kind.normalize(self._literal(node, kind)), self.context)
             except (AttributeProblem, SymbolError, ValueError, ir.MLIRError) as error:
                 raise self.source.problem(node, f"{what}{error}") from None
-            self._encoded[key] = found
-        return found
+            self._encoded[key] = attribute
+        return attribute
 
     def _literal(self, node: ast.expr, kind: AttrKind) -> object:
         word = dotted(node)

@@ -48,7 +48,9 @@ class Shortened:
         They are read once, since a second read would give other handles. Raises ScriptError.
         """
         if self._read is None:
-            self._read = {each.name: _read_resource(self._source, each, context) for each in self._resources}
+            self._read = {
+                resource.name: _read_resource(self._source, resource, context) for resource in self._resources
+            }
         return self._read
 
     def _without_resources(self, source: Source) -> str:

@@ -150,7 +150,7 @@ class Spelling:
 
     def strings(self, node: ast.Call, *counts: int) -> list[str]:
         """Return the arguments of a call that takes text only."""
-        texts = [text for each in node.args if (text := text_of(each)) is not None]
+        texts = [text for arg in node.args if (text := text_of(arg)) is not None]
         if len(texts) != len(node.args) or len(texts) not in counts or node.keywords:
             takes = " or ".join(map(str, counts))
             raise self.source.problem(node, f"{dotted(node.func)} takes {takes} arguments of text")
@@ -228,21 +228,21 @@ class Spelling:
         """Return attributes by name."""
         if not isinstance(node, ast.Dict):
             raise self.source.problem(node, 'expected a dictionary of attributes: {"name": value}')
-        found: dict[str, Attribute] = {}
+        attributes: dict[str, Attribute] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if (name := text_of(key)) is None:
                 raise self.source.problem(key or node, "an attribute's name must be text")
-            found[name] = self.attribute(value)
-        return found
+            attributes[name] = self.attribute(value)
+        return attributes
 
-    def check_held(self, node: ast.AST, made: Operation, attributes: Iterable[str]) -> None:
+    def check_held(self, node: ast.AST, operation: Operation, attributes: Iterable[str]) -> None:
         """Check that an operation has the attributes.
 
         MLIR silently drops an attribute of the wrong kind, and may crash later because it is missing.
         """
-        held = made.attributes
+        held = operation.attributes
         if (lost := next((name for name in attributes if name not in held), None)) is not None:
-            raise self.source.problem(node, f"'{made.name}' has another kind of attribute '{lost}'")
+            raise self.source.problem(node, f"'{operation.name}' has another kind of attribute '{lost}'")
 
     def elements(self, node: ast.expr, stated: ast.expr) -> Attribute:
         """Return nested lists of numbers with an element type as an attribute, or one number with a tensor type."""

@@ -90,8 +90,8 @@ class SsaReader:
         attributes = self.spelling.dictionary(options["attrs"]) if "attrs" in options else {}
         if name:
             attributes["sym_name"] = ir.StringAttr.get(name, self.context)
-        for each, value in attributes.items():
-            module.attributes[each] = value
+        for key, value in attributes.items():
+            module.attributes[key] = value
         self.spelling.check_held(node, module, attributes)
 
     # ---- members ----
@@ -137,18 +137,18 @@ class SsaReader:
             first = str(error.error_diagnostics[0]) if error.error_diagnostics else str(error)
             raise self.source.problem(node, f"MLIR refuses this: {first[:300]}") from None
         block = ir.InsertionPoint.current.block
-        for each in list(parsed.body.operations):
-            block.append(each)  # a copy would use values of the operations that stay in the parsed module
+        for operation in list(parsed.body.operations):
+            block.append(operation)  # a copy would use values of the operations that stay in the parsed module
         return True
 
     # ---- functions ----
 
     def _results(self, node: ast.FunctionDef) -> list[ast.expr]:
-        if (given := node.returns) is None:
+        if (returns := node.returns) is None:
             return []
-        if isinstance(given, ast.Call) and dotted(given.func) == "R.Tuple":
-            return given.args
-        return [given]
+        if isinstance(returns, ast.Call) and dotted(returns.func) == "R.Tuple":
+            return returns.args
+        return [returns]
 
     def _annotation(self, node: ast.expr) -> tuple[Type, dict[str, Attribute]]:
         """Return a type and attributes: `I.annotated(type, {...})`."""
@@ -212,16 +212,16 @@ class SsaReader:
         given: Sequence[dict[str, Attribute]],
     ) -> dict[str, Attribute]:
         attributes = self.spelling.dictionary(options["attrs"]) if "attrs" in options else {}
-        results = [self._annotation(each) for each in self._results(node)]
+        results = [self._annotation(result) for result in self._results(node)]
         name = self._text(options.get("name")) or node.name
-        type_ = ir.FunctionType.get(list(inputs), [each[0] for each in results], self.context)
+        type_ = ir.FunctionType.get(list(inputs), [result[0] for result in results], self.context)
         attributes["sym_name"] = ir.StringAttr.get(name, self.context)
         attributes["function_type"] = ir.TypeAttr.get(type_, self.context)
         if is_prim:
             attributes[PRIM_FUNC] = ir.UnitAttr.get(self.context)
         if self._is(options.get("private"), True):
             attributes["sym_visibility"] = ir.StringAttr.get("private", self.context)
-        for key, held in (("arg_attrs", list(given)), ("res_attrs", [each[1] for each in results])):
+        for key, held in (("arg_attrs", list(given)), ("res_attrs", [result[1] for result in results])):
             if any(held):
                 attributes[key] = ir.ArrayAttr.get([ir.DictAttr.get(each, self.context) for each in held], self.context)
         return attributes

@@ -109,7 +109,9 @@ class _Scores:
         if window is not None:
             conditions.append(distance > -window)
         return (
-            conditions[0] if len(conditions) == 1 else Tensor(relax.logical_and(*(each.value for each in conditions)))
+            conditions[0]
+            if len(conditions) == 1
+            else Tensor(relax.logical_and(*(condition.value for condition in conditions)))
         )
 
 

@@ -30,7 +30,7 @@ def rms_norm(op: OpView, data: Tensor, weight: Tensor) -> Tensor:
 @computed_wide
 def instance_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     result = _by_deviation(op, _centered(data, op.axes), op.axes)
-    return _affine(op, result, *(along(each, [op.channel_axis], data.value) for each in (gamma, beta)))
+    return _affine(op, result, *(along(tensor, [op.channel_axis], data.value) for tensor in (gamma, beta)))
 
 
 @register_decomposition("relax.nn.group_norm", by_types=True)
@@ -43,18 +43,18 @@ def group_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     axis = normal_axis(op.channel_axis, len(shape))
     apart = (*shape[:axis], op.num_groups, dim_floordiv(shape[axis], op.num_groups), *shape[axis + 1 :])
     given = [normal_axis(each, len(shape)) for each in op.axes]
-    axes = [axis + 1, *(each + 1 if each > axis else each for each in given)]
+    axes = [axis + 1, *(number + 1 if number > axis else number for number in given)]
     groups = Tensor(relax.reshape(data.value, relax.shape_expr(dims=apart)))
     result = _by_deviation(op, _centered(groups, axes), axes)
     whole = Tensor(relax.reshape(result.value, shape_operand(data.value)))
-    return _affine(op, whole, *(along(each, [axis], data.value) for each in (gamma, beta)))
+    return _affine(op, whole, *(along(tensor, [axis], data.value) for tensor in (gamma, beta)))
 
 
 @register_decomposition("relax.nn.batch_norm", by_types=True)
 @computed_wide
 def batch_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor) -> list[Tensor]:
     channel = [op.axis]
-    scale, shift = (along(each, channel, data.value) for each in (gamma, beta))
+    scale, shift = (along(tensor, channel, data.value) for tensor in (gamma, beta))
     if not op.training:
         centered = data - along(mean, channel, data.value)
         factor = apply("rsqrt", along(variance, channel, data.value) + op.epsilon)

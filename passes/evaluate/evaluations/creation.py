@@ -42,7 +42,7 @@ register_evaluation(["relax.ones", "relax.ones_like"], symbols=True)(_filled(1))
 @register_evaluation("relax.arange")
 def arange(call: EvaluationCall, start: ndarray, end: ndarray, step: ndarray) -> ndarray:
     """Evaluate integer ranges. The program counts floats by rounded multiples of the step."""
-    if is_float(call.result.dtype) or any(each.dtype.kind not in "iu" for each in (start, end, step)) or not step:
+    if is_float(call.result.dtype) or any(array.dtype.kind not in "iu" for array in (start, end, step)) or not step:
         raise NotKnown
     return objects(range(int(start), int(end), int(step)))
 

@@ -100,14 +100,14 @@ class _Prices:
 def _candidates(operations: Sequence[Operation], composites: Sequence[Composite], prices: _Prices) -> list[_Candidate]:
     numbers = {op.results[0]: number for number, op in enumerate(operations) if len(op.results)}
     waiting = prospects_of(composites).among(operations)
-    found = []
+    candidates = []
     for place, composite in enumerate(composites):
         for op in waiting.get(place, ()):
             if (matched := next(composite.matches(op), None)) is not None:
-                inside = tuple(sorted(numbers[each.results[0]] for each in matched.operations))
+                inside = tuple(sorted(numbers[operation.results[0]] for operation in matched.operations))
                 price = prices.of_match(composite, [operations[number] for number in inside])
-                found.append(_Candidate(composite, matched, inside, *price))
-    return found
+                candidates.append(_Candidate(composite, matched, inside, *price))
+    return candidates
 
 
 class _Plan:
@@ -118,11 +118,13 @@ class _Plan:
         self._own = _host_seconds(operations, candidates, prices)
         self._owner: dict[int, int] = {}
         self._edges = _edges(operations)
-        codegens = [each.codegen for each in candidates]
+        codegens = [candidate.codegen for candidate in candidates]
         called = {name for name in set(codegens) if prices.of_call(name)}
         #: Codegens with a separate call for each match.
         self._alone = {name for name in called if prices.is_separate(name)}
-        edges = [_unique(edge for number in each.numbers for edge in self._edges[number]) for each in candidates]
+        edges = [
+            _unique(edge for number in candidate.numbers for edge in self._edges[number]) for candidate in candidates
+        ]
         self._regions = Regions(edges, codegens, called - self._alone)
 
     def take_first(self, composites: Sequence[Composite]) -> None:
@@ -276,15 +278,15 @@ def _edges(operations: Sequence[Operation]) -> list[list[Edge]]:
     """Return the edges of each operation: its results and operands."""
     numbers = {value: number for number, op in enumerate(operations) for value in op.results}
     outer = {value: None for op in operations for value in used_by(op) if value not in numbers}
-    found: list[list[Edge]] = [[] for _ in operations]
+    edges: list[list[Edge]] = [[] for _ in operations]
     for value in (*numbers, *outer):
         if not is_constant(value):
             readers = {_number_of(user, numbers) for user in users_of(value)}
             edge = Edge(estimate(bytes_of(decode(value.type))), numbers.get(value), len(readers))
             for number in readers | {edge.maker}:
                 if number is not None:
-                    found[number].append(edge)
-    return found
+                    edges[number].append(edge)
+    return edges
 
 
 def _number_of(user: Operation, numbers: Mapping[Value, int]) -> int | None:

@@ -29,7 +29,7 @@ def plan_by_priority(block: Block, composites: Sequence[Composite]) -> Iterator[
             if (found := _match(composite, op, groups)) is not None:
                 groups.update(dict.fromkeys(found.operations, found))
         # All matches of a pattern are complete before outlining one erases its operations.
-        for taken in [Taken.of(composite, each) for each in {id(each): each for each in groups.values()}.values()]:
+        for taken in [Taken.of(composite, match) for match in {id(group): group for group in groups.values()}.values()]:
             yield taken
             is_stale = True
 
@@ -38,6 +38,8 @@ def _match(composite: Composite, op: Operation, groups: Mapping[Operation, Match
     """Return a match at an operation that contains other matches as a whole or not at all, or None."""
     for match in composite.matches(op):
         inside = set(match.operations)
-        if all(inside.issuperset(groups[each].operations) for each in match.operations if each in groups):
+        if all(
+            inside.issuperset(groups[operation].operations) for operation in match.operations if operation in groups
+        ):
             return match
     return None

@@ -40,7 +40,7 @@ class Blas(Codegen):
 def _function(part: Steps) -> PartFunction[EinsumStep]:
     if any(array is None for array in part.constants.values()):
         raise RefusalError("codegen 'blas' needs the elements of all constants, and a constant has none")
-    return PartFunction(part.inputs, part.constants, [_step(each) for each in part.steps], part.outputs)
+    return PartFunction(part.inputs, part.constants, [_step(step) for step in part.steps], part.outputs)
 
 
 def _step(step: Matched) -> EinsumStep:

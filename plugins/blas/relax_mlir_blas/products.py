@@ -83,13 +83,13 @@ def _structures(texts: Iterator[_StructureText]) -> list[Structure]:
     def read(types: str) -> Mapping[str, Structure]:
         return structures("\n".join(each.text for each in alike[types]))
 
-    def later(each: _StructureText) -> Structure:
-        *inputs, result = each.types
-        types = " ".join(each.types)
-        alike[types].append(each)
-        return Later(each.name, inputs, result, lambda: read(types)[each.name])
+    def later(structure_text: _StructureText) -> Structure:
+        *inputs, result = structure_text.types
+        types = " ".join(structure_text.types)
+        alike[types].append(structure_text)
+        return Later(structure_text.name, inputs, result, lambda: read(types)[structure_text.name])
 
-    return [later(each) for each in texts]
+    return [later(structure_text) for structure_text in texts]
 
 
 def _product(spec: str, number: int, element: str) -> _StructureText:
@@ -127,7 +127,7 @@ def _relu(rank: int, element: str) -> _StructureText:
 
 
 def _pointwise(loops: str, labels: Sequence[str], types: Sequence[str], element: str, op: str) -> str:
-    maps = ", ".join(_map(loops, each) for each in (*labels, loops))
+    maps = ", ".join(_map(loops, label) for label in (*labels, loops))
     kinds = ", ".join(['"parallel"'] * len(loops))
     scalars = ", ".join(f"%x{place}: {element}" for place in range(len(labels)))
     values = ", ".join("%a %b".split()[: len(labels)])
@@ -144,4 +144,4 @@ def _type(labels: str, element: str) -> str:
 
 
 def _map(loops: Sequence[str], labels: str) -> str:
-    return f"affine_map<({', '.join(loops)}) -> ({', '.join('0' if each == '1' else each for each in labels)})>"
+    return f"affine_map<({', '.join(loops)}) -> ({', '.join('0' if label == '1' else label for label in labels)})>"

@@ -66,7 +66,7 @@ class BlasRuntime(ExternalRuntime):
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
         """Return native functions, which run lists of OpenBLAS calls."""
         part = unpacked("blas", data, Part)
-        return {name: _Runner(each, part.threads).native() for name, each in part.functions.items()}
+        return {name: _Runner(function, part.threads).native() for name, function in part.functions.items()}
 
 
 @lru_cache(maxsize=1)
@@ -106,10 +106,10 @@ class _Runner:
         """
         import numpy
 
-        arrays = [numpy.from_dlpack(each) for each in tensors]
+        arrays = [numpy.from_dlpack(tensor) for tensor in tensors]
         if (calls := self._calls(arrays)) is not None:
             return calls
-        copies = [numpy.array(each, order="C", copy=True) for each in arrays]
+        copies = [numpy.array(array, order="C", copy=True) for array in arrays]
         on_copies = self._calls(copies)
         assert on_copies is not None
         on_copies.run([each.ctypes.data for each in copies])
@@ -123,8 +123,8 @@ class _Runner:
         import numpy
 
         function = self._function
-        passed = [_Value(each, Passed(place)) for place, each in enumerate(arrays)]
-        values = {number: _owned_value(each) for number, each in function.constants.items()}
+        passed = [_Value(array, Passed(place)) for place, array in enumerate(arrays)]
+        values = {number: _owned_value(constant) for number, constant in function.constants.items()}
         values |= dict(zip(function.inputs, passed, strict=False))
         outputs = passed[len(function.inputs) :]
         calls = [Call(library().scipy_openblas_set_num_threads, [self._threads])]
@@ -139,14 +139,14 @@ class _Runner:
                 )
             if (step_calls := _product(step.spec, a, b, out, bias, step.relu)) is None:
                 return None
-            calls += [replace(each, nodes=step.nodes) for each in step_calls]
+            calls += [replace(call, nodes=step.nodes) for call in step_calls]
             values[step.output] = out
         for output, number in zip(outputs, function.outputs, strict=True):
             if (source := values[number]) is not output:
                 if not (source.array.flags.c_contiguous and output.array.flags.c_contiguous):
                     return None
                 calls.append(Call(_C.memcpy, [output.base, source.base, output.array.nbytes]))
-        return CallList(calls, keeps=[each.array for each in values.values() if isinstance(each.base, int)])
+        return CallList(calls, keeps=[value.array for value in values.values() if isinstance(value.base, int)])
 
 
 def _owned_value(array: Array) -> _Value:
@@ -172,8 +172,8 @@ def _product(spec: str, a: _Value, b: _Value, out: _Value, bias: _Value | None, 
 
     Return None if a tensor has to be copied first.
     """
-    given = a, b, out
-    plan = _plan(spec, out.array.itemsize, *((each.array.shape, each.array.strides) for each in given))
+    values = a, b, out
+    plan = _plan(spec, out.array.itemsize, *((value.array.shape, value.array.strides) for value in values))
     is_finished = bias is not None or relu
     if plan.is_copied or ((plan.is_zero or is_finished) and not out.array.flags.c_contiguous):
         return None
@@ -249,11 +249,11 @@ def _plan(spec: str, itemsize: int, *layouts: tuple[Sequence[int], Sequence[int]
         sizes["m"] *= sizes[batch.pop()]
         leading[0], leading[2] = (each.strides["m"] // itemsize for each in (left, written))
     inner = batch.pop() if batch else ""
-    steps = [each.get(inner, 0) // itemsize for each in strides]
+    steps = [stride.get(inner, 0) // itemsize for stride in strides]
     if max(*sizes.values(), *leading, *map(abs, steps)) > _MOST:
         raise _too_large(sizes)
     offsets = [
-        tuple(sum(each.get(label, 0) * at for label, at in zip(batch, place, strict=True)) for each in strides)
+        tuple(sum(stride.get(label, 0) * at for label, at in zip(batch, place, strict=True)) for stride in strides)
         for place in product(*(range(sizes[label]) for label in batch))
     ]
     shape = sizes["m"], sizes["n"], sizes["k"]
@@ -296,8 +296,8 @@ def _is_contiguous_along(
 ) -> bool:
     """Check whether the rows of consecutive matrices along a batch axis are rows of one larger matrix."""
     return all(
-        each.how == _PLAIN
-        and each.strides.get(batch) == each.strides.get("m", 0) * sizes["m"]
-        and each.strides.get("m", 0) >= each.width * itemsize
-        for each in matrices
+        matrix.how == _PLAIN
+        and matrix.strides.get(batch) == matrix.strides.get("m", 0) * sizes["m"]
+        and matrix.strides.get("m", 0) >= matrix.width * itemsize
+        for matrix in matrices
     )

@@ -41,26 +41,26 @@ def steps_of_loops(function: Operation, context: ScheduleContext) -> Schedule:
     _, tree = sch.read_of(symbol_name(function))
     moved: set[str] = set()
     for block in tree.blocks():
-        is_plain = [str(each) for each in block.bindings] == [loop.name for loop in tree.around(block.name)]
+        is_plain = [str(binding) for binding in block.bindings] == [loop.name for loop in tree.around(block.name)]
         if not is_plain or block.name in moved:
             continue
         if block.inits is not None:
             moved |= _reduce(sch, block, is_tiled=context.chosen.option("loops") != "plain")
-        elif len(block.iters) > 1 and all(_is_row(block, each) or not each.indices for each in block.accesses):
+        elif len(block.iters) > 1 and all(_is_row(block, access) or not access.indices for access in block.accesses):
             sch.fuse(*sch.get_loops(sch.get_block(block.name)))
     return sch
 
 
 def _is_row(block: Block, access: Access) -> bool:
     """Check whether an access visits all elements in order."""
-    sizes = {each.name: each.extent for each in block.iters if each.extent != 1}
+    sizes = {iter_.name: iter_.extent for iter_ in block.iters if iter_.extent != 1}
     places = {str(index): size for index, size in zip(access.indices, access.buffer.shape, strict=True) if size != 1}
     return not block.is_reduction and list(places.items()) == list(sizes.items())
 
 
 def _reduce(sch: Schedule, block: Block, *, is_tiled: bool) -> set[str]:
     """Accumulate sums in variables or arrays, and move consumers there. Return the names of the moved blocks."""
-    handle, kinds = sch.get_block(block.name), [each.kind for each in block.iters]
+    handle, kinds = sch.get_block(block.name), [iter_.kind for iter_ in block.iters]
     loops, free = sch.get_loops(handle), kinds.index(REDUCE)
     if SPATIAL in kinds[free:]:
         sch.decompose_reduction(handle, loops[free])
@@ -82,11 +82,11 @@ def _moved(sch: Schedule, maker: BlockRV, loop: LoopRV) -> set[str]:
     """Move the only consumer of a block's results into a loop, then its consumer, and so on. Return the moved names."""
     _, tree = sch.read_of(maker.function)
     block = tree.block(maker.name)
-    made = block.writes[0].buffer
-    readers = [each for each in tree.blocks() if made in each.buffers and each is not block]
-    if made.is_given or len(block.writes) > 1 or len(readers) != 1 or made in readers[0].loaded:
+    buffer = block.writes[0].buffer
+    readers = [each for each in tree.blocks() if buffer in each.buffers and each is not block]
+    if buffer.is_given or len(block.writes) > 1 or len(readers) != 1 or buffer in readers[0].loaded:
         return set()
-    if not all(_is_row(readers[0], each) for each in readers[0].reads_of(made)):
+    if not all(_is_row(readers[0], each) for each in readers[0].reads_of(buffer)):
         return set()
     follower = sch.get_block(readers[0].name)
     try:
@@ -101,10 +101,10 @@ def _moved(sch: Schedule, maker: BlockRV, loop: LoopRV) -> set[str]:
 
 def _is_product(block: Block, free: int) -> bool:
     """Check whether a block computes one sum of products of several operands, with enough terms."""
-    terms = math.prod(each.extent if isinstance(each.extent, int) else _LEAST_TERMS for each in block.iters[free:])
+    terms = math.prod(iter_.extent if isinstance(iter_.extent, int) else _LEAST_TERMS for iter_ in block.iters[free:])
     result, factors = block.results[0], [access for access in block.reads if access.indices]
     is_sum = isinstance(result, Compute) and result.name in ("arith.addf", "arith.mulf")
-    is_added = any(isinstance(each, Element) and each.number == len(block.reads) for each in result.parts())
+    is_added = any(isinstance(part, Element) and part.number == len(block.reads) for part in result.parts())
     return is_sum and is_added and len(block.results) == 1 and len(factors) > 1 and terms >= _LEAST_TERMS
 
 
@@ -137,8 +137,8 @@ class _Tile(NamedTuple):
 
 def _tile_of(block: Block, free: int) -> _Tile | None:
     """Choose a tile. None if no loop is contiguous in the result and in all operands that it indexes."""
-    sizes = [each.extent for each in block.iters]
-    *reads, write = ([_stride(access, each) for each in block.iters] for access in block.accesses)
+    sizes = [iter_.extent for iter_ in block.iters]
+    *reads, write = ([_stride(access, iter_) for iter_ in block.iters] for access in block.accesses)
     long = [dim for dim in range(free) if isinstance(size := sizes[dim], int) and size >= _LEAST_COLUMNS]
     column = next((d for d in reversed(long) if write[d] == 1 and {1} <= {read[d] for read in reads} <= {0, 1}), None)
     if column is None:
@@ -163,7 +163,7 @@ def _row_count(block: Block, size: Size) -> int:
     most = _ROWS if storage_bytes(block.writes[0].buffer.element) <= _USUAL_BYTES else _ROWS // 2
     if not isinstance(size, int):
         return most
-    return size if size < most else next((each for each in range(most, most // 2, -1) if size % each == 0), most)
+    return size if size < most else next((index for index in range(most, most // 2, -1) if size % index == 0), most)
 
 
 def _column_count(size: Size, rows: int) -> int:

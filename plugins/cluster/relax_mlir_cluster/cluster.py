@@ -103,7 +103,7 @@ class _Worker:
         return (not call.board or call.board in names) and (not call.not_board or call.not_board not in names)
 
     def is_free_for(self, call: RemoteCall) -> bool:
-        has_timed = any(each.call.is_timed for each in self.tasks)
+        has_timed = any(task.call.is_timed for task in self.tasks)
         return len(self.tasks) < self.threads and not (call.is_timed and has_timed)
 
 
@@ -164,7 +164,7 @@ class Cluster:
 
     def _refill(self, calls: Iterator[RemoteCall]) -> bool:
         """Take calls for the free workers. Return False if no call is left."""
-        room = max(sum(each.threads for each in self._workers.values() if each.is_usable), 1)
+        room = max(sum(worker.threads for worker in self._workers.values() if worker.is_usable), 1)
         while len(self._waiting) + len(self._running) < room:
             call = next(calls, None)
             if call is None:
@@ -175,13 +175,13 @@ class Cluster:
     def width(self, board: str = "") -> int:
         """Return the number of workers, or of those with a name or tag."""
         self._look()
-        found = [each for each in self._workers.values() if not each.problem]
-        return sum(not board or board in (each.name, *each.tags) for each in found)
+        workers = [worker for worker in self._workers.values() if not worker.problem]
+        return sum(not board or board in (worker.name, *worker.tags) for worker in workers)
 
     def check_board(self, board: str) -> None:
         """Wait for a worker with a name or tag. Raise OptionError with the existing ones if there is none."""
         end = time.monotonic() + PATIENCE
-        while not any(board in (each.name, *each.tags) for each in self._workers.values()):
+        while not any(board in (worker.name, *worker.tags) for worker in self._workers.values()):
             if self._workers or time.monotonic() > end:
                 raise OptionError(f"no worker of '{self.scheduler}' has the name or tag '{board}'{self._listed(board)}")
             time.sleep(_WAIT)
@@ -190,8 +190,8 @@ class Cluster:
     def board_names(self) -> list[str]:
         """Return the names and tags of the workers."""
         self._look()
-        found = [name for each in self._workers.values() for name in (each.name, *each.tags)]
-        return sorted(dict.fromkeys(found))
+        names = [name for worker in self._workers.values() for name in (worker.name, *worker.tags)]
+        return sorted(dict.fromkeys(names))
 
     def close(self) -> None:
         """Cancel the calls and disconnect."""
@@ -224,7 +224,7 @@ class Cluster:
             if worker.is_unknown and now - worker.asked > PATIENCE / 2:
                 worker.problem = "is busy or does not answer"
                 self._tell_of(worker)
-            late = [each for each in worker.tasks if now - each.begun > each.call.limit + _GRACE]
+            late = [task for task in worker.tasks if now - task.begun > task.call.limit + _GRACE]
             if late:
                 worker.problem = "does not answer"
                 self._tell_of(worker)
@@ -312,7 +312,7 @@ class Cluster:
         """Start waiting calls on free workers, the least busy ones first."""
         for _ in range(len(self._waiting)):
             task = self._waiting.popleft()
-            fitting = [each for each in self._workers.values() if each.fits(task.call)]
+            fitting = [worker for worker in self._workers.values() if worker.fits(task.call)]
             free = [each for each in fitting if each.is_free_for(task.call)]
             if free:
                 self._start(task, min(free, key=lambda each: len(each.tasks)))
@@ -322,7 +322,7 @@ class Cluster:
             self._waiting.append(task)
             if not fitting:
                 self._check_alone(task.call)
-            elif all(len(each.tasks) >= each.threads for each in self._workers.values()):
+            elif all(len(worker.tasks) >= worker.threads for worker in self._workers.values()):
                 # Nobody is free: keep the order of the others.
                 self._waiting.rotate(1)
                 return
@@ -334,13 +334,15 @@ class Cluster:
             return
         now = time.monotonic()
         self._alone_since = self._alone_since or now
-        is_asking = any(not each.is_known for each in self._workers.values())
+        is_asking = any(not worker.is_known for worker in self._workers.values())
         if now - self._alone_since < (PATIENCE if is_asking or self._has_lost or not self._workers else _LOOK):
             return
         self._alone_since = None
         self._waiting.clear()
         of_board = f" with the name or tag '{call.board}'" if call.board else ""
-        reasons = [f"'{each.name}' {each.problem or self._lacking(each, call)}" for each in self._workers.values()]
+        reasons = [
+            f"'{worker.name}' {worker.problem or self._lacking(worker, call)}" for worker in self._workers.values()
+        ]
         found = f"{counted(len(reasons), 'worker')}, " if reasons else "no workers"
         raise RelaxError(f"no worker of '{self.scheduler}'{of_board} can work: {found}{'; '.join(reasons)}")
 
@@ -352,7 +354,7 @@ class Cluster:
     def _runs_here(self, task: _Task) -> bool:
         """Compile in this process's own limited process if no other worker is left for that. Return True if so."""
         call = task.call
-        if not call.not_board or any(each.is_unknown for each in self._workers.values()):
+        if not call.not_board or any(worker.is_unknown for worker in self._workers.values()):
             return False
         if self._here is None:
             self._here = ThreadPoolExecutor(1)

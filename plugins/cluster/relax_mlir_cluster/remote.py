@@ -140,7 +140,7 @@ class RemoteProgram:
 
 def _sent(arguments: tuple[object, ...]) -> list[object]:
     """Return arrays of any framework as NumPy arrays."""
-    return [to_numpy(each) if hasattr(each, "__dlpack__") else each for each in arguments]
+    return [to_numpy(argument) if hasattr(argument, "__dlpack__") else argument for argument in arguments]
 
 
 CONNECTIONS.register("dask", Boards)

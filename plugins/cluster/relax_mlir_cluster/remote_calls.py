@@ -110,10 +110,10 @@ def _loaded(program: ProgramBytes, threads: int | None = None) -> Executable:
             key, _ = _programs.popitem(last=False)
             _baselines.pop(key, None)
     _programs.move_to_end(program.key)
-    found = _programs[program.key]
+    executable = _programs[program.key]
     if threads is not None:
-        found.threads = threads
-    return found
+        executable.threads = threads
+    return executable
 
 
 def _as_numpy(value: Any) -> Any:

@@ -28,7 +28,9 @@ def time_in_turns(
         program(*arguments)
     once = min(_seconds(program, arguments) for program in programs)
     count = max(_FEWEST, min(int(_TURN / max(once, 1e-7)), _MOST))
-    return [tuple(min(_seconds(each, arguments) for _ in range(count)) for each in programs) for _ in range(turns)]
+    return [
+        tuple(min(_seconds(function, arguments) for _ in range(count)) for function in programs) for _ in range(turns)
+    ]
 
 
 def _seconds(program: Callable[..., object], arguments: Sequence[object], clock: Clock = time.perf_counter) -> float:

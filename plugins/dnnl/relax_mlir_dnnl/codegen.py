@@ -56,7 +56,7 @@ class Dnnl(Codegen):
             raise RefusalError("the part computes nothing: it only views, copies or converts tensors")
         dtypes = {value.dtype for function in functions for value in function.values}
         needs = next((NEEDED[dtype] for dtype in ("f16", "bf16") if dtype in dtypes), ())
-        part = DnnlPart(functions, options["threads"], needs, any(each.drops_nan for each in converters))
+        part = DnnlPart(functions, options["threads"], needs, any(converter.drops_nan for converter in converters))
         data = packed("dnnl", part)
         if not why_not_loaded():
             DnnlRuntime().try_out(memoryview(data))

@@ -80,7 +80,7 @@ class Converter:
 
     def sizes(self, dims: Sequence[Dim]) -> tuple[Size, ...]:
         """Return sizes in the runtime's form. Raise RelaxError for a size that no input or output determines."""
-        return tuple(self._size(each) for each in dims)
+        return tuple(self._size(dim) for dim in dims)
 
     def _size(self, dim: Dim) -> Size:
         if not isinstance(dim, SymExpr):

@@ -54,10 +54,10 @@ def _refuse_reach(call: Call) -> str:
 def _windows(call: Call) -> dict[str, list[int]]:
     windows = list(windows_of(call).values())
     return {
-        "taps": [each.taps for each in windows],
-        "strides": [each.stride for each in windows],
-        "dilation": [each.gap for each in windows],
-        "before": [each.before for each in windows],
+        "taps": [window.taps for window in windows],
+        "strides": [window.stride for window in windows],
+        "dilation": [window.gap for window in windows],
+        "before": [window.before for window in windows],
     }
 
 

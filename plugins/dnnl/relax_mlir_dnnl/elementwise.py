@@ -134,7 +134,7 @@ def binary(converter: Converter, node: FlatNode) -> None:
     linear = {"add": (1.0, number), "subtract": (1.0, None if number is None else -number), "multiply": (number, 0.0)}
     factors = linear.get(name, (None, None))
     if None not in factors and same(one.dims, result) and math.isfinite(number or 0.0):
-        converter.eltwise(one, node.result, LINEAR, *(float(each or 0.0) for each in factors))
+        converter.eltwise(one, node.result, LINEAR, *(float(factor or 0.0) for factor in factors))
         return
     if not same(one.dims, result):
         _first_broadcast(converter, node)

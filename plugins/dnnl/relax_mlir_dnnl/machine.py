@@ -36,6 +36,6 @@ def why_not_computed(dtype: str) -> str:
     """Return the reason why oneDNN does not compute with an element type on this machine, or ""."""
     if not (needed := NEEDED.get(dtype)) or why_not_loaded():
         return ""
-    if (found := library().instructions) in needed:
+    if (instructions := library().instructions) in needed:
         return ""
-    return f"oneDNN computes {dtype} with {needed[0]}, {needed[1]} or later, but this machine has {found}"
+    return f"oneDNN computes {dtype} with {needed[0]}, {needed[1]} or later, but this machine has {instructions}"

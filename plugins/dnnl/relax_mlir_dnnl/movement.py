@@ -52,14 +52,14 @@ def split(converter: Converter, node: FlatNode) -> None:
     rank = len(node.operands[0].dims)
     axis, at = normal_axis(node.call.axis, rank), 0
     for result in node.results:
-        _piece(converter, node.operands[0], [at if each == axis else 0 for each in range(rank)], result)
+        _piece(converter, node.operands[0], [at if index == axis else 0 for index in range(rank)], result)
         size = result.dims[axis]
         assert isinstance(size, int)
         at += size
 
 
 def _join(converter: Converter, parts: Sequence[Argument], axis: int, result: Ref | Argument) -> None:
-    arguments = {f"part{number}": each for number, each in enumerate(parts)}
+    arguments = {f"part{number}": part for number, part in enumerate(parts)}
     converter.step("concat", result, arguments, attributes={"axis": axis})
 
 
@@ -71,7 +71,7 @@ def _refuse_join(op: Operation, call: Call) -> str:
 @converts("concat", refuse=_refuse_join, dtypes=_STORED)
 def concat(converter: Converter, node: FlatNode) -> None:
     axis = normal_axis(node.call.axis, len(node.result.dims))
-    _join(converter, [converter.argument(each) for each in node.operands], axis, node.result)
+    _join(converter, [converter.argument(operand) for operand in node.operands], axis, node.result)
 
 
 @converts("stack", refuse=_refuse_join, dtypes=_STORED)
@@ -79,7 +79,7 @@ def stack(converter: Converter, node: FlatNode) -> None:
     sizes = list(converter.sizes(node.result.dims))
     axis = normal_axis(node.call.axis, len(sizes))
     sizes[axis] = 1
-    _join(converter, [converter.argument(each, ("reshape", sizes)) for each in node.operands], axis, node.result)
+    _join(converter, [converter.argument(operand, ("reshape", sizes)) for operand in node.operands], axis, node.result)
 
 
 def _copied(source: Sequence[Dim], result: Sequence[Dim]) -> list[tuple[int, Any]]:

@@ -78,7 +78,7 @@ def group_norm(converter: Converter, node: FlatNode) -> None:
     data = node.operand("data")
     batch, channels, *sizes = data.dims
     groups = node.call.attributes.get("num_groups", channels)
-    count = prod(each for each in (channels, *sizes) if isinstance(each, int)) // groups
+    count = prod(size for size in (channels, *sizes) if isinstance(size, int)) // groups
     views = [("reshape", (converter.count((batch, groups)), count))]
     used = [(BINARY[op], name) for op, name, is_used in
             (("multiply", "gamma", node.call.scale), ("add", "beta", node.call.center)) if is_used]  # fmt: skip

@@ -34,7 +34,7 @@ _PRECISIONS = {"f32": "float32", "f16": "float16"}
 
 def takes(match: Match) -> bool | str:
     """Return True if all tensors have a known rank and are f32, or of a layer on bytes; else the reason why not."""
-    is_quantized = any(each.name == "relax.dequantize" for each in match.operations)
+    is_quantized = any(operation.name == "relax.dequantize" for operation in match.operations)
     dtypes = ("f32", "i8", "i32") if is_quantized else ("f32",)
     for value in (*match.inputs, *match.results):
         info = decode(value.type)
@@ -122,7 +122,7 @@ class ExampleNpu(Codegen):
     def cost(self, composite: str, operations: Sequence[Operation]) -> float:
         """Return the processor's time for a match in seconds."""
         del composite
-        return sum(estimate(work_of(each.opview).flops) for each in operations) / _FLOPS_PER_S
+        return sum(estimate(work_of(operation.opview).flops) for operation in operations) / _FLOPS_PER_S
 
     def call_cost(self) -> float:
         """Return the seconds that a call of a part costs. A part is one program with any number of instructions."""

@@ -44,7 +44,7 @@ class ExampleNpuRuntime(ExternalRuntime):
             import numpy  # noqa: F401
         except ImportError:
             return "it needs the package numpy (pip install numpy)"
-        used = {each.name for program in programs_of(data).values() for each in program.steps}
+        used = {step.name for program in programs_of(data).values() for step in program.steps}
         unknown = sorted(used - set(INSTRUCTIONS))
         return f"the processor has no instruction {', '.join(unknown)}" if unknown else ""
 
@@ -55,14 +55,14 @@ class ExampleNpuRuntime(ExternalRuntime):
 def _run(program: PartFunction[Instruction], *tensors: Tensor) -> None:
     import numpy
 
-    arrays = [numpy.from_dlpack(each) for each in tensors]
+    arrays = [numpy.from_dlpack(tensor) for tensor in tensors]
     values = {**program.constants, **dict(zip(program.inputs, arrays, strict=False))}
     report = step_reporter()
-    for each in program.steps:
+    for step in program.steps:
         start = time.perf_counter() if report else 0.0
-        values[each.output] = INSTRUCTIONS[each.name](*(values[number] for number in each.inputs), **each.settings)
+        values[step.output] = INSTRUCTIONS[step.name](*(values[number] for number in step.inputs), **step.settings)
         if report:
-            report(each.name, each.nodes, start, time.perf_counter() - start)
+            report(step.name, step.nodes, start, time.perf_counter() - start)
     for number, place in zip(program.outputs, arrays[len(program.inputs) :], strict=True):
         place[...] = values[number]
 

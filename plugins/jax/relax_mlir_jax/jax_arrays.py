@@ -44,7 +44,7 @@ def device_of(leaf: Any) -> Any:
 
     if not isinstance(leaf, jax.Array) or isinstance(leaf, jax.core.Tracer):
         return None
-    return next((each for each in leaf.devices() if each.platform == PLATFORM), None)
+    return next((device for device in leaf.devices() if device.platform == PLATFORM), None)
 
 
 def export_by_dlpack() -> None:

@@ -59,13 +59,13 @@ def _given(*arguments: Any) -> list[Any]:
     """Return copies of the arguments, because a program's memory is released after a call."""
     import numpy
 
-    return [tensor(numpy.array(to_numpy(each))) for each in arguments]
+    return [tensor(numpy.array(to_numpy(argument))) for argument in arguments]
 
 
 def _call_back(number: int, arguments: Sequence[Any]) -> list[Any]:
     if (callback := _callbacks.get(int(number))) is None:
         raise RuntimeError("the program calls a function of Python that lives in the process which compiled it only")
-    return callback([to_numpy(each) for each in arguments])
+    return callback([to_numpy(argument) for argument in arguments])
 
 
 @functools.lru_cache(maxsize=1)
@@ -84,7 +84,7 @@ def register_lowerings() -> None:
             debugging.debug_callback_p: (debugging.debug_callback_impl, True),
             debugging.debug_print_p: (debugging.debug_print_impl, True),
         }
-        rules = {each: mlir.LoweringRuleEntry(_rule(*how), True) for each, how in implementations.items()}
+        rules = {key: mlir.LoweringRuleEntry(_rule(*how), True) for key, how in implementations.items()}
         known[PLATFORM] = ChainMap(rules, known["cpu"])
     except (AttributeError, ImportError, TypeError):
         raise ModelError(f"jax {jax.__version__} is not known: {TESTED} was tested") from None

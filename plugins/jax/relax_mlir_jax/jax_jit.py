@@ -89,9 +89,9 @@ class JaxFunction:
         places, names = _places_and_names(function, static_argnums, static_argnames)
         self._static_places, self._static_names = frozenset(places), frozenset(names)
         self._has_statics = bool(places or names)
-        for each in donated:
-            if each in places:
-                raise OptionError(f"rx.jit: argument {each} is static and donated: a static one has no memory")
+        for number in donated:
+            if number in places:
+                raise OptionError(f"rx.jit: argument {number} is static and donated: a static one has no memory")
         self._jitted = jax.jit(
             function, static_argnums=static_argnums or None, static_argnames=static_argnames or None, keep_unused=True
         )
@@ -120,8 +120,8 @@ class JaxFunction:
 
     def _dynamic(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         places, names = self._static_places, self._static_names
-        own = tuple([each for place, each in enumerate(arguments) if place not in places])
-        return own, {name: each for name, each in named.items() if name not in names}
+        own = tuple([argument for place, argument in enumerate(arguments) if place not in places])
+        return own, {name: value for name, value in named.items() if name not in names}
 
     def _statics(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Statics:
         """Return the static arguments with their types: 1, 1.0 and True compare equal."""
@@ -145,7 +145,7 @@ class JaxFunction:
     ) -> _Program:
         import jax
 
-        if any(isinstance(each, jax.core.Tracer) for each in leaves):
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             raise ModelError(
                 f"rx.jit: {self._name} is called while jax traces another function (jax.jit, grad, vmap, scan ...), "
                 f"which it cannot become a part of: call the function itself there (`{self._name}.__wrapped__`), "
@@ -163,14 +163,14 @@ class JaxFunction:
         from jax.tree_util import tree_leaves
 
         places = [place for place in range(len(own) + len(self._static_places)) if place not in self._static_places]
-        found: list[int] = []
+        donated_leaves: list[int] = []
         start = 0
         for place, each in zip(places, own, strict=False):
             count = len(tree_leaves(each))
             if place in self._donated:
-                found.extend(range(start, start + count))
+                donated_leaves.extend(range(start, start + count))
             start += count
-        return found
+        return donated_leaves
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Bind the function to an instance when it is used as a method."""
@@ -201,9 +201,9 @@ def _places_and_names(
     except (TypeError, ValueError):  # a C function without a signature
         return places, names
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    by_place = [each.name for each in parameters if each.kind in kinds]
+    by_place = [parameter.name for parameter in parameters if parameter.kind in kinds]
     for name in names:
-        if name not in by_place and not any(each.name == name for each in parameters):
+        if name not in by_place and not any(parameter.name == name for parameter in parameters):
             raise OptionError(f"rx.jit: no argument '{name}', which static_argnames names")
     if not (places := tuple(place + len(by_place) if place < 0 else place for place in places)):
         return tuple(by_place.index(name) for name in names if name in by_place), names
@@ -235,7 +235,7 @@ class _Program:
         self._tokens = [numpy.zeros(0, bool)] * tokens
         self._passes_all = not any(self._passers) and not tokens
         device = next(filter(None, map(device_of, leaves)), None) or device_without_cpu()
-        self._givers = [giver(each, device) for each in traced.jaxpr.out_avals]
+        self._givers = [giver(aval, device) for aval in traced.jaxpr.out_avals]
         self._donated = donated
         self._unflatten = lowered.out_tree.unflatten
 
@@ -261,5 +261,5 @@ class _Program:
         return self._unflatten(results)
 
     def _converted(self, leaves: Sequence[Any]) -> list[Any]:
-        made = [each if make is None else make(each) for make, each in zip(self._passers, leaves, strict=True)]
+        made = [leaf if make is None else make(leaf) for make, leaf in zip(self._passers, leaves, strict=True)]
         return [*self._tokens, *made]

@@ -64,7 +64,7 @@ def opened(artifact: bytes) -> Any:
 
 
 def main_of(program: Any) -> Any:
-    return next(each for each in program.body.operations if each.attributes["sym_name"].value == "main")
+    return next(operation for operation in program.body.operations if operation.attributes["sym_name"].value == "main")
 
 
 def without_shardings(program: Any) -> Any:

@@ -58,12 +58,12 @@ class Adapters:
                 check_delta(folder, self._source.path, name, deltas[name], shape)
         if not found:
             return None
-        rank, (rows, columns) = max(each.a.shape[0] for each in found.values()), shape
+        rank, (rows, columns) = max(delta.a.shape[0] for delta in found.values()), shape
         down = numpy.zeros((self.count, columns, rank), numpy.float32)
         up = numpy.zeros((self.count, rank, rows), numpy.float32)
-        for number, each in found.items():
-            down[number - 1, :, : each.a.shape[0]] = each.a.floats().T
-            up[number - 1, : each.a.shape[0]] = (each.scale * each.b.floats().astype(numpy.float64)).T
+        for number, value in found.items():
+            down[number - 1, :, : value.a.shape[0]] = value.a.floats().T
+            up[number - 1, : value.a.shape[0]] = (value.scale * value.b.floats().astype(numpy.float64)).T
         return _Stacked(frozen(down), frozen(up), tuple(found))
 
     def check_used(self) -> None:

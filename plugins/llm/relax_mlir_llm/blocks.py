@@ -189,7 +189,7 @@ def _projections(layer: DecoderLayer, x: Value) -> list[Value]:
     """Return queries, keys and values [tokens, heads, size]."""
     config, source = layer.config, layer.decoder.source
     heads = (config.heads, config.kv_heads, config.kv_heads)
-    rows = [each * config.head_size for each in heads]
+    rows = [head * config.head_size for head in heads]
     if source.shape(f"blk.{layer.number}.attn_qkv.weight") is not None:
         bias = layer.floats("attn_qkv.bias", sum(rows)) if config.has_qkv_bias else None
         product = layer.multiply(x, "attn_qkv.weight", (sum(rows), config.width), bias)
@@ -203,14 +203,14 @@ def _projections(layer: DecoderLayer, x: Value) -> list[Value]:
             biases = [layer.floats(f"{name}.bias", count) for name, count in zip(names, rows, strict=True)]
         if config.is_interleaved:
             orders = [_halves(config, heads[0]), _halves(config, heads[1]), numpy.arange(rows[2])]
-            weights = [each.take_rows(order) for each, order in zip(weights, orders, strict=True)]
+            weights = [weight.take_rows(order) for weight, order in zip(weights, orders, strict=True)]
             biases = biases and [each[order] for each, order in zip(biases, orders, strict=True)]
         # Adapters have their rows in the order of Hugging Face, as the weights now have.
         found = _changed(layer, x, layer.decoder.products.multiply_all(x, weights, biases), shapes)
     if config.has_wide_qk_norm:
         for index, name in enumerate(("attn_q_norm.weight", "attn_k_norm.weight")):
             found[index] = _rms_norm(config, found[index], layer.floats(name, rows[index]))
-    dims = (relax.shape_expr(dims=("tokens", each, config.head_size)) for each in heads)
+    dims = (relax.shape_expr(dims=("tokens", head, config.head_size)) for head in heads)
     return [relax.reshape(each, shape) for each, shape in zip(found, dims, strict=True)]
 
 
@@ -273,7 +273,7 @@ def _rotations(rope: Rope, positions: Value, context: int) -> tuple[Value, Value
 
 def _taken(angles: numpy.ndarray, rows: Value, magnitude: float) -> tuple[Value, Value]:
     tables = (numpy.cos(angles) * magnitude, numpy.sin(angles) * magnitude)
-    cosine, sine = (relax.take(relax.const(each.astype(numpy.float32)), rows, axis=0) for each in tables)
+    cosine, sine = (relax.take(relax.const(table.astype(numpy.float32)), rows, axis=0) for table in tables)
     return cosine, sine
 
 

@@ -53,5 +53,5 @@ class ChatTemplate:
         answer = PROCESS.ask(self.text, {**values, "add_generation_prompt": add_generation_prompt})
         if "text" in answer:
             return str(answer["text"])
-        roles = ", ".join(str(each.get("role")) for each in messages)
+        roles = ", ".join(str(message.get("role")) for message in messages)
         raise rx.ModelError(f"the model's chat template refuses these messages ({roles}): {answer['reason']}")

@@ -47,7 +47,7 @@ def compile_model(
     tell(f"reading {model.name if isinstance(model, Path) else type(model).__name__}", 0.0)
     source, texts, template = _read(model, options.merged, tokenizer)
     architecture = find_architecture(source)
-    asked, shortest, config = (architecture.configure(source, each) for each in (options.context, 1, None))
+    asked, shortest, config = (architecture.configure(source, number) for number in (options.context, 1, None))
     # Only some ropes depend on the context. Without one, all contexts share the program of the longest.
     is_shared = replace(shortest, context=config.context) == config
     config = config if is_shared else asked

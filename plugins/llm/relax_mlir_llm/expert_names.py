@@ -30,7 +30,7 @@ _COLUMNS = {
 def with_expert_names(tensors: Mapping[str, Weight], architecture: str) -> dict[str, Weight]:
     """Return weights under names such as `model.layers.0.mlp.experts.3.up_proj.weight`."""
     rename = _of_gpt_oss if architecture == "gpt_oss" else _renamed
-    return {name: weight for each, tensor in tensors.items() for name, weight in rename(each, tensor)}
+    return {name: weight for key, tensor in tensors.items() for name, weight in rename(key, tensor)}
 
 
 def _of_gpt_oss(name: str, weight: Weight) -> Iterator[tuple[str, Weight]]:

@@ -32,7 +32,7 @@ class FillMarks(NamedTuple):
 
 def find_fill_marks(token: Callable[[str], int | None]) -> FillMarks | None:
     """Return the tokens of a model, which `token` finds by their names. None: the model fills in no gaps."""
-    ends = tuple(found for name in _ENDS if (found := token(name)) is not None)
+    ends = tuple(outputs for name in _ENDS if (outputs := token(name)) is not None)
     for names in _NAMES:
         before, after, middle = map(token, names)
         if before is not None and after is not None and middle is not None:

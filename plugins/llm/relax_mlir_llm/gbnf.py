@@ -113,11 +113,11 @@ class _GrammarReader:
             self._refuse(f"brackets are nested more than {_MOST_DEPTH} times")
         self._place += 1
         self._skip(_SPACE_AND_LINES)
-        found = self._alternatives(_SPACE_AND_LINES)
+        alternatives = self._alternatives(_SPACE_AND_LINES)
         if not self._take(")"):
             self._expect("a symbol or )")
         self._depth -= 1
-        return f"({found})"
+        return f"({alternatives})"
 
     def _repetition(self) -> str | None:
         if self._next and self._next in "*+?":
@@ -125,15 +125,15 @@ class _GrammarReader:
             return self._text[self._place - 1]
         if self._next != "{":
             return None
-        if (found := _REPEATED.match(self._text, self._place)) is None:
+        if (match := _REPEATED.match(self._text, self._place)) is None:
             self._expect("a repetition such as {2}, {2,} or {2,4}")
-        least, comma, most = found.groups()
+        least, comma, most = match.groups()
         most = most if comma else least
         if max(map(_bounded, (least, most or "0"))) > _MOST_REPEATED:
-            self._refuse(f"{found[0]} repeats more than {_MOST_REPEATED} times")
+            self._refuse(f"{match[0]} repeats more than {_MOST_REPEATED} times")
         if most and int(least) > int(most):
-            self._refuse(f"{found[0]} has a smaller number behind the comma")
-        self._place = found.end()
+            self._refuse(f"{match[0]} has a smaller number behind the comma")
+        self._place = match.end()
         return f"{{{least},{most}}}"
 
     # Characters
@@ -168,10 +168,10 @@ class _GrammarReader:
             self._expect('a character or the closing " or ]')
         if self._next != "\\":
             return self._checked(self._next, ord(self._next))
-        if (found := _ESCAPE.match(self._text, self._place)) is None:
+        if (match := _ESCAPE.match(self._text, self._place)) is None:
             self._expect(r"one of \n \r \t \\ " + r"\" \[ \] \x41 \u0041 \U00000041")
-        digits = found[1] or found[2] or found[3]
-        return self._checked(found[0], int(digits, 16) if digits else ord(_ESCAPED.get(found[4], found[4])))
+        digits = match[1] or match[2] or match[3]
+        return self._checked(match[0], int(digits, 16) if digits else ord(_ESCAPED.get(match[4], match[4])))
 
     def _checked(self, source: str, code: int) -> int:
         if code > _MOST_CODE or 0xD800 <= code < 0xE000:  # half of a surrogate pair
@@ -186,9 +186,9 @@ class _GrammarReader:
         return self._text[self._place : self._place + 1]
 
     def _skip(self, space: re.Pattern[str]) -> None:
-        found = space.match(self._text, self._place)
-        assert found is not None
-        self._place = found.end()
+        match = space.match(self._text, self._place)
+        assert match is not None
+        self._place = match.end()
 
     def _take(self, text: str) -> bool:
         is_next = self._text.startswith(text, self._place)
@@ -196,10 +196,10 @@ class _GrammarReader:
         return is_next
 
     def _name(self) -> str:
-        if (found := _NAME.match(self._text, self._place)) is None:
+        if (match := _NAME.match(self._text, self._place)) is None:
             self._expect("the name of a rule, of letters, digits, - and _")
-        self._place = found.end()
-        return found[0]
+        self._place = match.end()
+        return match[0]
 
     def _expect(self, expected: str) -> NoReturn:
         shown = repr(self._text[self._place : self._place + 20]) if self._next else "the end"

@@ -123,7 +123,7 @@ def _check_lists(source: GgufSource, tokens: Sequence[str]) -> None:
 
 def check_all_read(source: GgufSource) -> None:
     """Raise ModelError if the model has tensors that the architecture does not use, such as biases."""
-    unread = [each for each in source.unread if each not in _OPTIONAL and not _OPTIONAL_OF_LAYER.fullmatch(each)]
+    unread = [name for name in source.unread if name not in _OPTIONAL and not _OPTIONAL_OF_LAYER.fullmatch(name)]
     if unread:
         raise rx.ModelError(
             f"{source.path}: the architecture '{source.facts.architecture}' has no use for {len(unread)} tensors of "

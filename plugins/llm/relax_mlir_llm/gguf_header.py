@@ -156,14 +156,14 @@ def _place(path: str, name: str, cursor: _Cursor) -> TensorInFile:
 
 
 def _alignment(metadata: dict[str, object]) -> int:
-    found = metadata.get("general.alignment", _DEFAULT_ALIGNMENT)
-    is_power = type(found) is int and found & (found - 1) == 0
-    if not is_power or not _LEAST_ALIGNMENT <= found <= _MOST_ALIGNMENT:  # type: ignore[operator]
+    alignment = metadata.get("general.alignment", _DEFAULT_ALIGNMENT)
+    is_power = type(alignment) is int and alignment & (alignment - 1) == 0
+    if not is_power or not _LEAST_ALIGNMENT <= alignment <= _MOST_ALIGNMENT:  # type: ignore[operator]
         raise DamageError(
-            f"its 'general.alignment' is {found!r}, expected a power of two from {_LEAST_ALIGNMENT} to "
+            f"its 'general.alignment' is {alignment!r}, expected a power of two from {_LEAST_ALIGNMENT} to "
             f"{_MOST_ALIGNMENT}"
         )
-    return found  # type: ignore[return-value]
+    return alignment  # type: ignore[return-value]
 
 
 def _padded(size: int, alignment: int) -> int:

@@ -47,7 +47,7 @@ class GgufSource:
     @property
     def unread(self) -> list[str]:
         """Return the names of the tensors that nothing has read."""
-        return [each for each in self._tensors if each not in self._read]
+        return [tensor for tensor in self._tensors if tensor not in self._read]
 
     def metadata(self, key: str) -> object:
         """Return a value of the metadata, or None."""
@@ -100,7 +100,7 @@ def _open_all(path: str) -> list[_MappedFile]:
     stated = [(part.header.metadata.get("split.no"), part.header.metadata.get("split.count")) for part in parts]
     names = [name for part in parts for name in part.header.tensors]
     expected = first.header.metadata.get("split.tensors.count", len(names))
-    if stated != [(each, count) for each in range(len(parts))] or not len(names) == len(set(names)) == expected:
+    if stated != [(index, count) for index in range(len(parts))] or not len(names) == len(set(names)) == expected:
         raise rx.ModelError(
             f"{path}: the {count} parts have {len(names)} tensors, {len(set(names))} of different names, expected "
             f"{expected}: they belong to different files; load all of them again from their origin"

@@ -84,7 +84,7 @@ def gguf_tokenizer(source: GgufSource) -> Tokenizer:
     types = source.metadata("tokenizer.ggml.token_type")
     _add_tokens(backend, tokens, types if isinstance(types, list) else [])
     ids = {name: source.metadata(f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos", "eot", "eom")}
-    known = {name: each for name, each in ids.items() if isinstance(each, int)}
+    known = {name: id_ for name, id_ in ids.items() if isinstance(id_, int)}
     adds_bos = source.metadata("tokenizer.ggml.add_bos_token")
     marks = Marks(
         known.get("bos"),
@@ -109,9 +109,9 @@ def _fill_marks(source: GgufSource) -> tuple[int, ...] | None:
 
 
 def _texts(source: GgufSource, name: str) -> list[str]:
-    if not isinstance(found := source.metadata(f"tokenizer.ggml.{name}"), list):
+    if not isinstance(texts := source.metadata(f"tokenizer.ggml.{name}"), list):
         raise rx.ModelError(f"{source.path}: the metadata lack 'tokenizer.ggml.{name}', which the tokenizer needs")
-    return found
+    return texts
 
 
 def _byte_level(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> tokenizers.Tokenizer:
@@ -120,11 +120,11 @@ def _byte_level(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> 
         raise rx.RefusalError(
             f"{source.path}: the pre-tokenizer '{named}' is not supported (supported: {', '.join(_PRES)})"
         )
-    merges = [tuple(each.split(" ", 1)) for each in _texts(source, "merges")]
+    merges = [tuple(text.split(" ", 1)) for text in _texts(source, "merges")]
     backend = tokenizers.Tokenizer(
         models.BPE(_numbered(tokens), _pairs(source, merges), ignore_merges=pre.ignores_merges)
     )
-    splits = [pre_tokenizers.Split(tokenizers.Regex(each), "isolated") for each in pre.patterns]
+    splits = [pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated") for pattern in pre.patterns]
     last = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     backend.pre_tokenizer = pre_tokenizers.Sequence([*splits, last])
     backend.decoder = decoders.ByteLevel()
@@ -132,10 +132,10 @@ def _byte_level(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> 
 
 
 def _pairs(source: GgufSource, merges: Sequence[tuple[str, ...]]) -> list[tuple[str, str]]:
-    found = [(each[0], each[1]) for each in merges if len(each) == 2]
-    if len(found) != len(merges):
+    pairs = [(merge[0], merge[1]) for merge in merges if len(merge) == 2]
+    if len(pairs) != len(merges):
         raise rx.ModelError(f"{source.path}: an entry of 'tokenizer.ggml.merges' has no space between two tokens")
-    return found
+    return pairs
 
 
 def _sentencepiece(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> tokenizers.Tokenizer:

@@ -58,8 +58,10 @@ class Matrix:
     """
 
     def __init__(self, operands: Operands):
-        self._values = {name: relax.const(each) for name, each in operands.items() if not isinstance(each, int)}
-        self._attributes = {name: each for name, each in operands.items() if isinstance(each, int)}
+        self._values = {
+            name: relax.const(operand) for name, operand in operands.items() if not isinstance(operand, int)
+        }
+        self._attributes = {name: operand for name, operand in operands.items() if isinstance(operand, int)}
 
     def product(self, x: Value, activation_bits: int = 0) -> Value:
         """Return x times the transposed matrix. Codes multiply x rounded to `activation_bits`, or as it is with 0."""
@@ -74,7 +76,7 @@ class Matrix:
 
         Only the codes of these rows are read. The target llvm reads them from the packed matrix of a product.
         """
-        taken = {name: relax.take(each, indices, axis=0) for name, each in self._values.items()}
+        taken = {name: relax.take(value, indices, axis=0) for name, value in self._values.items()}
         if "weights" in taken:
             return relax.astype(taken["weights"], dtype="float32")
         bits, block = self._attributes["bits"], self._attributes["block_size"]

@@ -173,21 +173,21 @@ class GrammarCompiler:
     def _new(self, kind: str, text: str) -> Grammar:
         """Return a compiled grammar. Two steps show errors that the source does not, such as a rule of itself."""
         matcher = llguidance.LLMatcher(self._tokenizer, text, log_level=0, limits=_LIMITS)
-        found = Grammar(matcher, self._words)
+        grammar = Grammar(matcher, self._words)
         mask = np.empty(self._words, np.int32)
         try:
-            found.check()
-            found.fill(mask)
+            grammar.check()
+            grammar.fill(mask)
             allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
             if not allowed.size:
                 raise RelaxError(f"grammar: {_SENTENCES['NoExtension']}")
-            second = found.copy()
+            second = grammar.copy()
             second.accept(int(allowed[0]))
             if not second.is_finished:
                 second.fill(mask)
         except RelaxError as error:
             raise RelaxError(f"{kind}: {error.message.removeprefix('grammar: ')}") from None
-        return found
+        return grammar
 
 
 def _sentence(text: str) -> str:

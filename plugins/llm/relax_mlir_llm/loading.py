@@ -175,8 +175,8 @@ def _cache_folder(cache: str | os.PathLike[str] | bool) -> Path | None:
     """Return the folder of compiled models, or None. Code from it is run: it must belong to this user."""
     if cache is False:
         return None
-    found = DiskCache(None if cache is True else cache)
-    return None if found.distrust else Path(found.folder) / "llm"
+    disk_cache = DiskCache(None if cache is True else cache)
+    return None if disk_cache.distrust else Path(disk_cache.folder) / "llm"
 
 
 def _key(path: Path, options: LoadOptions) -> str:
@@ -185,10 +185,10 @@ def _key(path: Path, options: LoadOptions) -> str:
     parts = [
         loaded_compiler(),
         cpu_identity(),
-        *(_state(each) for each in sorted(own.rglob("*.py"))),
+        *(_state(file) for file in sorted(own.rglob("*.py"))),
         json.dumps(asdict(options)),
-        *(_identity(each) for each in _files(path)),
-        *(_identity(each) for folder in options.adapter_folders for each in _files(folder)),
+        *(_identity(file) for file in _files(path)),
+        *(_identity(file) for folder in options.adapter_folders for file in _files(folder)),
     ]
     return _hash(parts)
 
@@ -212,21 +212,21 @@ def _seal(entry: Path) -> None:
 
 def _contents(entry: Path) -> dict[str, str]:
     """Return the entry's own name, and what identifies each of its files."""
-    files = sorted(each for each in entry.iterdir() if each.name != _SEAL)
-    return {"entry": f"{entry.parent.name}/{entry.name}", **{each.name: _sample(each) for each in files}}
+    files = sorted(file for file in entry.iterdir() if file.name != _SEAL)
+    return {"entry": f"{entry.parent.name}/{entry.name}", **{file.name: _sample(file) for file in files}}
 
 
 def _remove_others(place: Path, entry: Path) -> None:
     """Remove programs of the same path and options from an older file or compiler: each is as large as the model."""
-    for each in place.iterdir():
-        if not each.name.startswith(entry.name):
-            shutil.rmtree(each, ignore_errors=True)
+    for file in place.iterdir():
+        if not file.name.startswith(entry.name):
+            shutil.rmtree(file, ignore_errors=True)
 
 
 def _files(path: Path) -> list[Path]:
     """Return the files of a model."""
     if path.is_file():
-        return [each for each in part_paths(path) if each.exists()]
+        return [part_path for part_path in part_paths(path) if part_path.exists()]
     if not path.is_dir():
         raise rx.ModelError(f"{path} does not exist: pass the folder of an adapter of PEFT")
     found = [*path.iterdir(), *path.glob("*_Pooling/*")]  # sentence-transformers has the pooling in a folder

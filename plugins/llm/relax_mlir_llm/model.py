@@ -118,7 +118,7 @@ class Model:
         items = [texts] if is_one else texts
         embedded = [EmbeddedText(self._embedded_tokens(each), used) for each in items]
         self._compute(embedded)
-        vectors = numpy.stack([each.pooled for each in embedded])
+        vectors = numpy.stack([text.pooled for text in embedded])
         found = normalized(vectors, kept) if normalize else vectors[:, :kept].astype(numpy.float32)
         return found[0] if is_one else found
 
@@ -230,7 +230,7 @@ class Model:
                 f"the {noun} has {len(tokens):,} tokens, and the context of {self.description.name} has {context:,}: "
                 f"shorten the {noun}, or load the model with a larger `context`, if it was trained for one"
             )
-        if (wrong := next((each for each in tokens if not 0 <= each < vocabulary), None)) is not None:
+        if (wrong := next((token for token in tokens if not 0 <= token < vocabulary), None)) is not None:
             raise rx.OptionError(f"the {noun} has the token {wrong}, and the vocabulary has 0 to {vocabulary - 1}")
         return tokens
 
@@ -249,4 +249,4 @@ def _is_one_text(texts: object) -> bool:
     """Check whether an argument of `embed` is a text or its tokens, and no list of texts."""
     if isinstance(texts, str) or not isinstance(texts, (Sequence, numpy.ndarray)):
         return True
-    return not any(isinstance(each, (str, Sequence, numpy.ndarray)) for each in texts)
+    return not any(isinstance(text, (str, Sequence, numpy.ndarray)) for text in texts)

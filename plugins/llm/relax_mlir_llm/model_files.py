@@ -44,7 +44,7 @@ def _packaged(name: str) -> list[Path]:
 
 def part_paths(first: Path) -> list[Path]:
     """Return the paths of all parts of a split GGUF file by the first one. Another name is a file of one part."""
-    if (found := _FIRST_PART.fullmatch(first.name)) is None:
+    if (match := _FIRST_PART.fullmatch(first.name)) is None:
         return [first]
-    begin, end, count = found.groups()
+    begin, end, count = match.groups()
     return [first.with_name(f"{begin}{number:05}{end}") for number in range(1, int(count) + 1)]

@@ -56,7 +56,7 @@ def _check_parts(folder: Path) -> None:
     except (OSError, ValueError) as error:
         raise rx.ModelError(f"cannot read {folder / _MODULES}: {error}") from None
     parts = modules if isinstance(modules, list) else []
-    kinds = [str(each.get("type")).rpartition(".")[2] for each in parts if isinstance(each, Mapping)]
+    kinds = [str(part.get("type")).rpartition(".")[2] for part in parts if isinstance(part, Mapping)]
     if (other := next((kind for kind in kinds if kind not in _PARTS), None)) is not None:
         raise rx.RefusalError(
             f"{folder / _MODULES}: the part '{other}' of embeddings is not supported (supported: {', '.join(_PARTS)})"

@@ -89,8 +89,10 @@ def module_source(module: Module) -> HuggingFaceSource:
 def module_ends(module: Module) -> frozenset[int]:
     """Return the tokens at which the module's own `generate` ends an answer."""
     settings = getattr(module, "generation_config", None) or module.config
-    found = settings.to_dict().get("eos_token_id")
-    return frozenset(each for each in (found if isinstance(found, list) else [found]) if isinstance(each, int))
+    eos_token_id = settings.to_dict().get("eos_token_id")
+    return frozenset(
+        each for each in (eos_token_id if isinstance(eos_token_id, list) else [eos_token_id]) if isinstance(each, int)
+    )
 
 
 def _weight(module: str, name: str, tensor: ReadableTensor) -> Weight:

@@ -63,15 +63,15 @@ class PagedEngine:
         With the function `hidden`, the results are hidden states f32 [results, width].
         """
         *arrays, adapters = step
-        found: ndarray
+        plans: ndarray
         used = numpy.unique(adapters[adapters > 0])
         if self._adapted is not None and used.size:
-            found = self._adapted(*arrays, adapters, used, *self._pages)
+            plans = self._adapted(*arrays, adapters, used, *self._pages)
         else:
-            found = self._plain(*arrays, *self._pages)
-        return found
+            plans = self._plain(*arrays, *self._pages)
+        return plans
 
     def copy_page(self, source: int, target: int) -> None:
         """Copy keys and values of a page, for sequences that share a part of it."""
-        for each in self._pages:
-            self._memory.copy_rows(each, target, each, source, 1)
+        for page in self._pages:
+            self._memory.copy_rows(page, target, page, source, 1)

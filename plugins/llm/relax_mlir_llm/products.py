@@ -40,7 +40,7 @@ class Products:
         if is_quantized(weight.type):
             codes = self.codes(weight)
             arrays = codes.arrays if bias is None else {**codes.arrays, "bias": bias}
-            constants = {name: relax.const(each) for name, each in arrays.items()}
+            constants = {name: relax.const(array) for name, array in arrays.items()}
             return relax.matmul_nbits(
                 x, **constants, bits=codes.bits, block_size=codes.block_size, activation_bits=self.activation_bits
             )
@@ -51,23 +51,23 @@ class Products:
         self, x: Value, weights: Sequence[Weight], biases: Sequence[numpy.ndarray] | None = None
     ) -> list[Value]:
         """Return the product with each weight. Weights of one type are multiplied at once: x is read once."""
-        if len({each.type for each in weights}) > 1:
+        if len({weight.type for weight in weights}) > 1:
             own = [None] * len(weights) if biases is None else biases
-            return [self.multiply(x, each, bias) for each, bias in zip(weights, own, strict=True)]
+            return [self.multiply(x, weight, bias) for weight, bias in zip(weights, own, strict=True)]
         bias = None if biases is None else numpy.concatenate(list(biases))
         product = self.multiply(x, joined(weights), bias)
-        starts = list(accumulate(each.shape[0] for each in weights))[:-1]
+        starts = list(accumulate(weight.shape[0] for weight in weights))[:-1]
         return list(relax.split(product, indices_or_sections=starts, axis=1))
 
     def codes(self, weight: Weight) -> _Codes:
         """Return the arrays and attributes of a quantized weight."""
         if weight.name not in self._codes:
-            found = nbits_operands(weight.type, weight.data, *weight.shape)
-            arrays = {name: frozen(each) for name, each in found.items() if isinstance(each, numpy.ndarray)}
-            for each in arrays.values():
-                if each.dtype.kind == "f":  # scales and offsets
-                    check_finite(weight.name, each)
-            bits, block_size = (found[name] for name in _ATTRIBUTES)
+            operands = nbits_operands(weight.type, weight.data, *weight.shape)
+            arrays = {name: frozen(value) for name, value in operands.items() if isinstance(value, numpy.ndarray)}
+            for array in arrays.values():
+                if array.dtype.kind == "f":  # scales and offsets
+                    check_finite(weight.name, array)
+            bits, block_size = (operands[name] for name in _ATTRIBUTES)
             assert isinstance(bits, int) and isinstance(block_size, int)
             self._codes[weight.name] = _Codes(arrays, bits, block_size)
         return self._codes[weight.name]

@@ -206,36 +206,38 @@ def _check_integer(name: str, value: object, least: int) -> None:
 
 def _checked_texts(texts: object) -> tuple[str, ...]:
     """Return stop texts as a tuple. A single text becomes a tuple, too."""
-    found = (texts,) if isinstance(texts, str) else tuple(texts) if isinstance(texts, (list, tuple)) else (None,)
-    if any(not isinstance(text, str) or not text for text in found):
+    checked_texts = (
+        (texts,) if isinstance(texts, str) else tuple(texts) if isinstance(texts, (list, tuple)) else (None,)
+    )
+    if any(not isinstance(text, str) or not text for text in checked_texts):
         raise RelaxError(f"stop is {texts!r}, expected a text or a list of texts, each with at least one character")
-    return found
+    return checked_texts
 
 
 def _checked_tokens(name: str, tokens: object) -> tuple[int, ...]:
     """Return tokens as a tuple of Python's integers. Arrays and integers of NumPy are accepted."""
     items = tokens.tolist() if hasattr(tokens, "tolist") else tokens
     try:
-        found = tuple(index(item) for item in items) if isinstance(items, (list, tuple)) else (-1,)
+        checked_tokens = tuple(index(item) for item in items) if isinstance(items, (list, tuple)) else (-1,)
     except TypeError:
-        found = (-1,)
-    if min(found, default=0) < 0:
+        checked_tokens = (-1,)
+    if min(checked_tokens, default=0) < 0:
         raise RelaxError(f"{name}: expected a list of tokens, integers of at least 0, got {_shortened(tokens)}")
-    return found
+    return checked_tokens
 
 
 def _checked_bias(bias: object) -> dict[int, float]:
     """Return a copy of the biases. JSON has texts as keys, so texts of integers are accepted."""
     if not isinstance(bias, Mapping):
         raise RelaxError(f"logit_bias is {_shortened(bias)}, expected a mapping from tokens to numbers")
-    found: dict[int, float] = {}
+    checked_bias: dict[int, float] = {}
     for key, value in bias.items():
         if not str(key).isdecimal() or isinstance(key, bool):
             raise RelaxError(f"logit_bias has the key {key!r}, expected a token, an integer of at least 0")
         if not _is_number(value) or not -_LARGEST_BIAS <= value <= _LARGEST_BIAS:
             raise RelaxError(f"logit_bias of token {key} is {value!r}, expected a number from -100 to 100")
-        found[int(key)] = float(value)
-    return found
+        checked_bias[int(key)] = float(value)
+    return checked_bias
 
 
 def _shortened(value: object) -> str:

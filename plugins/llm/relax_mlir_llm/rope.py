@@ -54,7 +54,7 @@ def make_rope(base: float, size: int, scaling: Scaling) -> Rope:
         raise rx.ModelError(f"{path}: the factor of the model's rope is {scaling.factor}, expected a number above 0")
     try:
         rope = _scaled(base, size, scaling)
-        is_valid = all(0 < each < math.inf for each in (*rope.frequencies, rope.magnitude))
+        is_valid = all(0 < frequency < math.inf for frequency in (*rope.frequencies, rope.magnitude))
     except (ArithmeticError, ValueError):  # logarithms and quotients of damaged numbers
         is_valid = False
     if not is_valid:
@@ -71,9 +71,9 @@ def _scaled(base: float, size: int, scaling: Scaling) -> Rope:
     if kind in ("none", "default", "dynamic"):  # dynamic scaling begins beyond the context
         return Rope(_divided(plain, scaling))
     if kind == "linear":
-        return Rope(tuple(each / scaling.factor for each in plain))
+        return Rope(tuple(number / scaling.factor for number in plain))
     if kind == "llama3":
-        return Rope(tuple(_llama3(each, scaling) for each in plain))
+        return Rope(tuple(_llama3(number, scaling) for number in plain))
     if kind == "yarn":
         return _yarn(plain, base, size, scaling)
     if kind in ("longrope", "su"):
@@ -92,7 +92,7 @@ def _divided(plain: Sequence[float], scaling: Scaling) -> tuple[float, ...]:
             f"{scaling.details.path}: the model's rope has {len(scaling.divisors)} factors of frequencies, expected "
             f"{len(plain)}, one for each pair of rotated elements"
         )
-    return tuple(each / divisor for each, divisor in zip(plain, scaling.divisors, strict=True))
+    return tuple(number / divisor for number, divisor in zip(plain, scaling.divisors, strict=True))
 
 
 def _llama3(frequency: float, scaling: Scaling) -> float:
@@ -122,7 +122,7 @@ def _yarn(plain: Sequence[float], base: float, size: int, scaling: Scaling) -> R
     low, high = max(low, 0), min(high, size - 1)
     width = high - low or 0.001
     shares = [min(max((i - low) / width, 0.0), 1.0) for i in range(size // 2)]
-    mixed = (each * (1 - s) + each / scaling.factor * s for each, s in zip(plain, shares, strict=True))
+    mixed = (number * (1 - s) + number / scaling.factor * s for number, s in zip(plain, shares, strict=True))
     return Rope(tuple(mixed), _yarn_magnitude(scaling))
 
 

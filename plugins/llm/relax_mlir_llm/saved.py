@@ -64,7 +64,7 @@ class Saved:
         (folder / _TEMPLATE).write_text(json.dumps(template), encoding="utf-8")
         if self.tokenizer.has_texts:
             texts = self.tokenizer.all_bytes(self.description.vocabulary)
-            (folder / _TEXTS).write_text("".join(f"{each.hex()}\n" for each in texts), encoding="ascii")
+            (folder / _TEXTS).write_text("".join(f"{text.hex()}\n" for text in texts), encoding="ascii")
         self.description.write(folder / _DESCRIPTION)
 
 

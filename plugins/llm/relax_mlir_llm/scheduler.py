@@ -270,9 +270,9 @@ class Scheduler:
         room = self.max_batched_tokens - sum(each.count for each in work)
         ready = {each.sequence: each for each in work if each.is_complete}
         wanted = {each: self._most_draft(each, room // len(ready)) for each in ready}
-        wanted = {each: count for each, count in wanted.items() if count > 0}
+        wanted = {key: count for key, count in wanted.items() if count > 0}
         drafts = {each: forced for each in wanted if (forced := _forced(each.request))}
-        others = {each: count for each, count in wanted.items() if each not in drafts}
+        others = {name: count for name, count in wanted.items() if name not in drafts}
         drafts.update(self.propose(others) if others else {})
         for sequence, draft in drafts.items():
             # A draft has the pages that are left, and takes none from other sequences.

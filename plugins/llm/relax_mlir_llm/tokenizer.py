@@ -53,7 +53,7 @@ class Tokenizer:
         """Without a backend, there are tokens and no texts."""
         self._backend = backend
         known = [] if backend is None else [backend.token_to_id(each) for each in _ENDS]
-        named = [each for each in (marks.eos, *known) if each is not None]
+        named = [number for number in (marks.eos, *known) if number is not None]
         self.bos, self.eos, self.adds_bos, self._adds_space = marks.bos, marks.eos, marks.adds_bos, marks.adds_space
         self._end, self._fill = marks.end, marks.fill
         #: Tokens that end an answer.
@@ -101,12 +101,12 @@ class Tokenizer:
             encoded = self.backend.encode(text, add_special_tokens=False)
         else:  # `encode` keeps the interpreter's lock, which stops a server for seconds per megabyte
             (encoded,) = self.backend.encode_batch_fast([text], add_special_tokens=False)
-        found = list(encoded.ids)
+        ids = list(encoded.ids)
         is_added = self.adds_bos if add_bos is None else add_bos
-        if is_added and self.bos is not None and found[:1] != [self.bos]:
-            found.insert(0, self.bos)
+        if is_added and self.bos is not None and ids[:1] != [self.bos]:
+            ids.insert(0, self.bos)
         end = self._end if is_embedded else None
-        return found if end is None or found[-1:] == [end] else [*found, end]
+        return ids if end is None or ids[-1:] == [end] else [*ids, end]
 
     @cached_property
     def fill_marks(self) -> FillMarks | None:
@@ -126,7 +126,7 @@ class Tokenizer:
 
     def decode(self, tokens: Iterable[int], *, skip_special: bool = True) -> str:
         """Return the text of tokens. Bytes that are no UTF-8 become U+FFFD."""
-        parts = [b"" if skip_special and each in self.special else self.token_bytes(each) for each in tokens]
+        parts = [b"" if skip_special and token in self.special else self.token_bytes(token) for token in tokens]
         text = b"".join(parts).decode("utf-8", "replace")
         return text[1:] if self._adds_space and text[:1] == " " else text
 
@@ -145,15 +145,15 @@ class Tokenizer:
     def all_bytes(self, count: int) -> list[bytes]:
         """Return the bytes of the first `count` tokens. Special tokens, and numbers without a token, have none."""
         return [
-            b"" if each in self.special or self.backend.id_to_token(each) is None else self.token_bytes(each)
-            for each in range(count)
+            b"" if index in self.special or self.backend.id_to_token(index) is None else self.token_bytes(index)
+            for index in range(count)
         ]
 
     @cached_property
     def special(self) -> frozenset[int]:
         """Return the tokens that are no text, such as marks of the roles in a chat."""
         added = self.backend.get_added_tokens_decoder()
-        return frozenset(token for token, each in added.items() if each.special)
+        return frozenset(token for token, value in added.items() if value.special)
 
     @cached_property
     def _added(self) -> frozenset[int]:
@@ -173,7 +173,7 @@ class Tokenizer:
         """Return the byte that each character of a byte-level token encodes."""
         plain = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
         found = {chr(each): each for each in plain}
-        rest = [each for each in range(256) if each not in set(plain)]
+        rest = [index for index in range(256) if index not in set(plain)]
         return {**found, **{chr(256 + number): each for number, each in enumerate(rest)}}
 
     def _piece_bytes(self, piece: str) -> bytes:
@@ -281,10 +281,10 @@ def _json_or_empty(path: Path) -> dict[str, object]:
 
 def _token_of(backend: tokenizers.Tokenizer, named: object) -> int | None:
     text = named.get("content") if isinstance(named, dict) else named
-    found: int | None = backend.token_to_id(text) if isinstance(text, str) else None
-    return found
+    token: int | None = backend.token_to_id(text) if isinstance(text, str) else None
+    return token
 
 
 def texts_of(tokenizer: Tokenizer, tokens: Sequence[int | None]) -> list[str]:
     """Return the text of single tokens, "" for None."""
-    return ["" if each is None else tokenizer.token_bytes(each).decode("utf-8", "replace") for each in tokens]
+    return ["" if token is None else tokenizer.token_bytes(token).decode("utf-8", "replace") for token in tokens]

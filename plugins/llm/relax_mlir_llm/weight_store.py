@@ -33,10 +33,12 @@ def share_weights(program: Path) -> None:
     """Move the large constants of a cached model's program to the store, unless the store has them."""
     store = _store(program)
     artifact = read_artifact(program, verify_constants=False)
-    digests = {each.name: _digest(each) for each in artifact.constants if each.data.nbytes >= _LEAST_BYTES}
-    large = {digests[each.name]: each for each in artifact.constants if each.name in digests}
+    digests = {
+        constant.name: _digest(constant) for constant in artifact.constants if constant.data.nbytes >= _LEAST_BYTES
+    }
+    large = {digests[constant.name]: constant for constant in artifact.constants if constant.name in digests}
     files = _places(store, large)
-    added = {digest: replace(each, name=digest) for digest, each in large.items() if digest not in files}
+    added = {digest: replace(value, name=digest) for digest, value in large.items() if digest not in files}
     if added:
         store.mkdir(exist_ok=True)
         file = store / f"{_hash(''.join(sorted(added)).encode())}.rxa"
@@ -45,7 +47,7 @@ def share_weights(program: Path) -> None:
     used = {files[digest] for digest in large}
     for file in used:
         os.utime(file)  # spares the file from `remove_unused` of another process
-    constants = (_emptied(each) if each.name in digests else each for each in artifact.constants)
+    constants = (_emptied(constant) if constant.name in digests else constant for constant in artifact.constants)
     write_artifact(replace(artifact, constants=tuple(constants)), program)
     names = sorted(file.name for file in used)
     (program.parent / SHARED).write_text(json.dumps({"files": names, "constants": digests}), encoding="utf-8")
@@ -65,8 +67,8 @@ def load_program(program: Path) -> Executable:
             stored.update(_constants(_store(program) / name))
         digests = shared["constants"]
         constants = [
-            replace(stored[digests[each.name]], name=each.name) if each.name in digests else each
-            for each in artifact.constants
+            replace(stored[digests[constant.name]], name=constant.name) if constant.name in digests else constant
+            for constant in artifact.constants
         ]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise rx.ArtifactError(f"{file} is damaged: {error}; load the model's own files") from None
@@ -76,9 +78,9 @@ def load_program(program: Path) -> Executable:
 def remove_unused(cache: Path) -> None:
     """Remove the files of the store that no cached model names."""
     used: set[str] = set()
-    for each in cache.glob(f"*/*/{SHARED}"):
+    for path in cache.glob(f"*/*/{SHARED}"):
         with suppress(OSError, ValueError, KeyError):
-            used.update(json.loads(each.read_text(encoding="utf-8"))["files"])
+            used.update(json.loads(path.read_text(encoding="utf-8"))["files"])
     for file in _files(cache / _STORE):
         with suppress(OSError):
             if file.name not in used and time.time() - file.stat().st_mtime > _GRACE:
@@ -106,7 +108,7 @@ def _places(store: Path, large: Mapping[str, Constant]) -> dict[str, Path]:
 def _constants(file: Path) -> dict[str, Constant]:
     """Return the constants in a file of the store by digest, mapped. A damaged file has none."""
     try:
-        return {each.name: each for each in read_artifact(file, verify_constants=False).constants}
+        return {constant.name: constant for constant in read_artifact(file, verify_constants=False).constants}
     except rx.ArtifactError:
         return {}
 
@@ -121,6 +123,6 @@ def _digest(constant: Constant) -> str:
 
 def _hash(*parts: bytes | memoryview) -> str:
     found = hashlib.blake2b(digest_size=16)
-    for each in parts:
-        found.update(each)
+    for part in parts:
+        found.update(part)
     return found.hexdigest()

@@ -73,9 +73,9 @@ def joined(weights: Sequence[Weight]) -> Weight:
     first = weights[0]
     if len(weights) == 1:
         return first
-    rows = sum(each.shape[0] for each in weights)
-    data = numpy.concatenate([each.data for each in weights])
-    return replace(first, name=" ".join(each.name for each in weights), shape=(rows, *first.shape[1:]), data=data)
+    rows = sum(weight.shape[0] for weight in weights)
+    data = numpy.concatenate([weight.data for weight in weights])
+    return replace(first, name=" ".join(weight.name for weight in weights), shape=(rows, *first.shape[1:]), data=data)
 
 
 class Source(Protocol):

@@ -59,7 +59,7 @@ class Document:
         self._scopes: list[tuple[int, tuple[int, ...]]] = [(-1, _OUTSIDE)]
         self._read()
         self._begins = {token.begin: token for token in self.tokens}
-        self.definitions = sorted([*self._values(), *self._symbols(), *self._others()], key=lambda each: each.begin)
+        self.definitions = sorted([*self._values(), *self._symbols(), *self._others()], key=lambda value: value.begin)
         self._by_name: dict[str, list[Definition]] = {}
         for definition in self.definitions:
             self._by_name.setdefault(definition.name, []).append(definition)

@@ -117,7 +117,7 @@ class RelaxServer(LanguageServer):
         line = lines[number]
         begin = len(line.encode("utf-8", "replace")[: max(described["column"] - 1, 0)].decode("utf-8", "ignore"))
         word = re.compile(r'"?[%@#!^]?[\w.$-]*"?').match(line, begin)
-        start = sum(len(each) + 1 for each in lines[:number])
+        start = sum(len(name) + 1 for name in lines[:number])
         return self.range(uri, start + begin, start + max(word.end() if word else begin, min(begin + 1, len(line))))
 
     def types_of(self, uri: str, definition: Definition) -> list[str]:
@@ -166,26 +166,29 @@ def make_server(version: str, plugins: Sequence[str]) -> RelaxServer:
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def go_to(params: lsp.DefinitionParams) -> lsp.Location | None:
-        found = _definition_at(server, params)
-        return None if found is None else server.location(params.text_document.uri, found.begin, found.end)
+        definition = _definition_at(server, params)
+        return (
+            None if definition is None else server.location(params.text_document.uri, definition.begin, definition.end)
+        )
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
         found, uri = _definition_at(server, params), params.text_document.uri
         uses = [] if found is None else server.document(uri).uses(found)
-        return [server.location(uri, each.begin, each.end) for each in uses]
+        return [server.location(uri, use.begin, use.end) for use in uses]
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         uri = params.text_document.uri
         document = server.document(uri)
-        found = [each for each in document.definitions if each.name[0] == "@"]
+        definitions = [definition for definition in document.definitions if definition.name[0] == "@"]
         return [
             lsp.DocumentSymbol(
-                each.name, lsp.SymbolKind.Function,
-                server.range(uri, min(each.made_at, each.begin), each.end), server.range(uri, each.begin, each.end),
+                definition.name, lsp.SymbolKind.Function,
+                server.range(uri, min(definition.made_at, definition.begin), definition.end),
+                server.range(uri, definition.begin, definition.end),
             )
-            for each in found
+            for definition in definitions
         ]  # fmt: skip
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', ".", "%", "@"]))

@@ -33,7 +33,7 @@ def _swaps(axes: Sequence[int] | None) -> bool:
     if axes is None or len(axes) < 2:
         return False
     rank = len(axes)
-    return [each % rank for each in axes] == [*range(rank - 2), rank - 1, rank - 2]
+    return [axis % rank for axis in axes] == [*range(rank - 2), rank - 1, rank - 2]
 
 
 def _transposed(name: str) -> GraphPattern:
@@ -53,48 +53,48 @@ def _layer(a: GraphPattern, b: GraphPattern) -> GraphPattern:
 _A, _B = wildcard().named("a"), wildcard().named("b")
 
 
-def check(found: Match) -> bool | str:
+def check(match: Match) -> bool | str:
     """Return True if cuBLAS can compute a match, else the reason why not."""
-    a, b, out = (tensor_info(found[name]) for name in ("a", "b", "product"))
+    a, b, out = (tensor_info(match[name]) for name in ("a", "b", "product"))
     elements = a.dtype, out.dtype
     if b.dtype != a.dtype or elements not in ELEMENTS:
         return f"cuBLAS does not support products of {a.dtype} and {b.dtype} with a result of {out.dtype}"
     if a.shape is None or b.shape is None or len(a.shape) < 2 or len(b.shape) < 2:
         return "the codegen takes products of matrices and of batches of matrices, not of vectors"
-    if quantized := refuse_quantized(found.op("product").operation):
+    if quantized := refuse_quantized(match.op("product").operation):
         return quantized
-    if a.dtype in _PLAIN and ("bias" in found or "function" in found):
+    if a.dtype in _PLAIN and ("bias" in match or "function" in match):
         return f"cuBLAS has no epilogue for products of {a.dtype}"
-    n, k = _sizes(found, a, b)
-    if k == 0 or ("bias" in found and not isinstance(k, int)):
+    n, k = _sizes(match, a, b)
+    if k == 0 or ("bias" in match and not isinstance(k, int)):
         return "the summed axis may have size 0, which excludes a bias" if k != 0 else "the summed axis has size 0"
     if a.dtype == "i8":
-        return _refuse_bytes(found, n, k) or True
-    return _refuse_bias(found, n) or True
+        return _refuse_bytes(match, n, k) or True
+    return _refuse_bias(match, n) or True
 
 
-def _sizes(found: Match, a: TensorInfo, b: TensorInfo) -> tuple[Dim, Dim]:
+def _sizes(match: Match, a: TensorInfo, b: TensorInfo) -> tuple[Dim, Dim]:
     """Return the number of columns of the result, and the size of the summed axis."""
     assert a.shape is not None and b.shape is not None
-    return b.shape[-2 if "b_transposed" in found else -1], a.shape[-2 if "a_transposed" in found else -1]
+    return b.shape[-2 if "b_transposed" in match else -1], a.shape[-2 if "a_transposed" in match else -1]
 
 
-def _refuse_bytes(found: Match, n: Dim, k: Dim) -> str:
+def _refuse_bytes(match: Match, n: Dim, k: Dim) -> str:
     """Return the reason to refuse a byte product, or an empty text.
 
     cuBLAS supports one layout of row-major tensors for bytes: a plain first and a transposed second operand.
     """
-    if "a_transposed" in found or "b_transposed" not in found:
+    if "a_transposed" in match or "b_transposed" not in match:
         return "cuBLAS multiplies bytes only by a transposed second operand: matmul(a, permute_dims(b))"
     if all(isinstance(size, int) and size % _BYTES_STEP == 0 for size in (n, k)):
         return ""
     return f"products of bytes need columns and a summed size that are multiples of {_BYTES_STEP}, not {n} and {k}"
 
 
-def _refuse_bias(found: Match, n: Dim) -> str:
-    if "bias" not in found:
+def _refuse_bias(match: Match, n: Dim) -> str:
+    if "bias" not in match:
         return ""
-    bias, out = tensor_info(found["bias"]), tensor_info(found["product"])
+    bias, out = tensor_info(match["bias"]), tensor_info(match["product"])
     shape = bias.shape
     is_row = shape is not None and len(shape) <= len(out.shape or ()) and shape[-1:] == (n,)
     if not is_row or any(size != 1 for size in (shape or ())[:-1]):

@@ -109,8 +109,8 @@ class CublasRuntime(LibraryRuntime):
 
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
         steps = unpacked("cublas", data, dict[str, ProductStep])
-        counts = {name: each.inputs + 1 + each.workspace for name, each in steps.items()}
-        return {name: NativeFunction(partial(_list_calls, each, library), counts[name]) for name, each in steps.items()}
+        counts = {name: step.inputs + 1 + step.workspace for name, step in steps.items()}
+        return {name: NativeFunction(partial(_list_calls, step, library), counts[name]) for name, step in steps.items()}
 
 
 class _Shape(NamedTuple):
@@ -232,11 +232,11 @@ class _ProductDescriptors:
 
     def _layout(self, element: str, sizes: tuple[int, int], step: int) -> int:
         """Create the layout of a matrix with contiguous columns."""
-        made = self._create("MatrixLayout", _DATA[element], *sizes, sizes[0])
+        layout = self._create("MatrixLayout", _DATA[element], *sizes, sizes[0])
         if self._shape.axes:
-            self._set("MatrixLayout", made, _BATCH_COUNT, ctypes.c_int32(self._shape.batch[0]))
-            self._set("MatrixLayout", made, _BATCH_OFFSET, ctypes.c_int64(step))
-        return made
+            self._set("MatrixLayout", layout, _BATCH_COUNT, ctypes.c_int32(self._shape.batch[0]))
+            self._set("MatrixLayout", layout, _BATCH_OFFSET, ctypes.c_int64(step))
+        return layout
 
     def call(self, algorithm: _Heuristic, offsets: tuple[int, int, int], device: int, stream: Given) -> Call:
         """Return the call of the product. cuBLAS is column-major, so it computes the transposed product, b before a."""

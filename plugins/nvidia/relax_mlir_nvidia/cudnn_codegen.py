@@ -30,8 +30,8 @@ _BIASED = ("f32", "f16")
 _MOST_DIMENSIONS = 8
 
 
-def _refuse_elements(found: Match, elements: Sequence[str] = ELEMENTS) -> str:
-    dtype = tensor_info(found["data"]).dtype
+def _refuse_elements(match: Match, elements: Sequence[str] = ELEMENTS) -> str:
+    dtype = tensor_info(match["data"]).dtype
     return (
         ""
         if dtype in elements
@@ -61,38 +61,38 @@ def _call(found: Match | Matched, name: str) -> Call:
     return call_at(found.op(name).operation)
 
 
-def check_convolution(found: Match) -> bool | str:
+def check_convolution(match: Match) -> bool | str:
     """Return True if cuDNN can compute a convolution, else the reason why not."""
-    call = _call(found, "product")
+    call = _call(match, "product")
     if call.out_dtype not in (None, call.data.dtype) or call.weight.dtype != call.data.dtype:
         types = f"{call.data.dtype}, {call.weight.dtype} and {call.out_dtype or call.data.dtype}"
         return f"cuDNN needs data, weight and result of one type, not {types}"
-    quantized = refuse_quantized(found.op("product").operation)
-    return quantized or _refuse_elements(found) or _refuse_layouts(call) or _refuse_padding(call) or True
+    quantized = refuse_quantized(match.op("product").operation)
+    return quantized or _refuse_elements(match) or _refuse_layouts(call) or _refuse_padding(call) or True
 
 
-def check_biased(found: Match) -> bool | str:
+def check_biased(match: Match) -> bool | str:
     """Return True if cuDNN can compute a convolution with a bias, residual and relu, else the reason why not."""
-    refused = check_convolution(found)
-    return refused if refused is not True else _refuse_elements(found, _BIASED) or _refuse_addends(found) or True
+    refused = check_convolution(match)
+    return refused if refused is not True else _refuse_elements(match, _BIASED) or _refuse_addends(match) or True
 
 
-def _refuse_addends(found: Match) -> str:
-    out, bias = tensor_info(found["product"]), tensor_info(found["bias"])
+def _refuse_addends(match: Match) -> str:
+    out, bias = tensor_info(match["product"]), tensor_info(match["bias"])
     shape, sizes = out.shape or (), bias.shape
-    channel = len(shape) - 1 if _is_last(_call(found, "product")) else 1
+    channel = len(shape) - 1 if _is_last(_call(match, "product")) else 1
     wanted = [size if axis == channel else 1 for axis, size in enumerate(shape)]
     is_bias = sizes is not None and len(sizes) >= len(shape) - channel and list(sizes) == wanted[-len(sizes) :]
     if not is_bias:
         return f"a bias has one number per channel, not the shape of {bias}"
-    if "residual" in found and tensor_info(found["residual"]) != out:
-        return f"a residual has the type of the result, {out}, not {tensor_info(found['residual'])}"
+    if "residual" in match and tensor_info(match["residual"]) != out:
+        return f"a residual has the type of the result, {out}, not {tensor_info(match['residual'])}"
     return ""
 
 
-def check_pool(found: Match) -> bool | str:
+def check_pool(match: Match) -> bool | str:
     """Return True if cuDNN can compute a pool, else the reason why not."""
-    call = _call(found, "pool")
+    call = _call(match, "pool")
     for letter, window in windows_of(call).items():
         if window.gap != 1:
             return f"cuDNN's pools have no dilation, got {window.gap} along {letter}"
@@ -100,15 +100,15 @@ def check_pool(found: Match) -> bool | str:
             return f"padding {window.before} along {letter} is not smaller than the window of {window.taps}"
     if call.ceil_mode:
         return "cuDNN's windows do not extend past the end (ceil_mode)"
-    return _refuse_elements(found) or _refuse_layouts(call) or _refuse_padding(call) or True
+    return _refuse_elements(match) or _refuse_layouts(call) or _refuse_padding(call) or True
 
 
-def check_softmax(found: Match) -> bool | str:
+def check_softmax(match: Match) -> bool | str:
     """Return True if cuDNN can compute a softmax, else the reason why not."""
-    info = tensor_info(found["data"])
+    info = tensor_info(match["data"])
     if not info.shape or len(info.shape) > _MOST_DIMENSIONS:
         return f"cuDNN needs a known rank of 1 to {_MOST_DIMENSIONS}, got {info}"
-    return _refuse_elements(found) or True
+    return _refuse_elements(match) or True
 
 
 def _is_last(call: Call) -> bool:
@@ -190,7 +190,8 @@ def _windows(call: Call) -> list[Windows]:
 
     The runtime takes a convolution's window sizes from the weight, so a dynamic size is 0 here.
     """
-    found = windows_of(call).values()
+    values = windows_of(call).values()
     return [
-        Windows(each.taps if isinstance(each.taps, int) else 0, each.stride, each.gap, each.before) for each in found
+        Windows(value.taps if isinstance(value.taps, int) else 0, value.stride, value.gap, value.before)
+        for value in values
     ]

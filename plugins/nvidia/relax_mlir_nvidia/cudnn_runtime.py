@@ -117,13 +117,13 @@ class CudnnRuntime(LibraryRuntime):
 
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
         steps = unpacked("cudnn", data, dict[str, CudnnStep])
-        counts = {name: each.inputs + 1 + each.workspace for name, each in steps.items()}
-        return {name: NativeFunction(partial(_list_calls, each, library), counts[name]) for name, each in steps.items()}
+        counts = {name: step.inputs + 1 + step.workspace for name, step in steps.items()}
+        return {name: NativeFunction(partial(_list_calls, step, library), counts[name]) for name, step in steps.items()}
 
 
 def _list_calls(step: CudnnStep, library: Library, *tensors: Tensor) -> CallList:
     """Return the calls for tensors of these shapes. They lock the handle, because its stream is state of the handle."""
-    device, shapes = device_of(tensors), [tuple(each.shape) for each in tensors]
+    device, shapes = device_of(tensors), [tuple(tensor.shape) for tensor in tensors]
     if 0 in shapes[step.inputs]:
         return CallList([])
     for shape in shapes:
@@ -164,7 +164,7 @@ class _StepDescriptors:
             return self._softmax()
         pool = self._create("Pooling")
         windows = _two(step.windows, Windows(1, 1, 1, 0))
-        columns = [ints(*(getattr(each, name) for each in windows)) for name in ("taps", "padding", "stride")]
+        columns = [ints(*(getattr(window, name) for window in windows)) for name in ("taps", "padding", "stride")]
         self._set("PoolingNd", pool, POOLS[step.kind], _PROPAGATE_NAN, len(windows), *columns)
         x, y = (self._image(self._shapes[number]) for number in (step.data, step.inputs))
         return "cudnnPoolingForward", [pool, self._one, x, Passed(step.data), self._zero, y, Passed(step.inputs)]
@@ -176,9 +176,9 @@ class _StepDescriptors:
         self._library.call(f"cudnnSet{noun}Descriptor", *arguments)
 
     def _tensor(self, dims: Sequence[int], strides: Sequence[int]) -> int:
-        made = self._create("Tensor")
-        self._set("TensorNd", made, _DATA[self._step.element], len(dims), ints(*dims), ints(*strides))
-        return made
+        tensor = self._create("Tensor")
+        self._set("TensorNd", tensor, _DATA[self._step.element], len(dims), ints(*dims), ints(*strides))
+        return tensor
 
     def _image(self, shape: Sequence[int]) -> int:
         """Create the descriptor of a tensor in the order batch, channels, spatial dimensions.
@@ -211,7 +211,7 @@ class _StepDescriptors:
         x, y = (self._image(self._shapes[number]) for number in (step.data, step.inputs))
         weight, windows = self._filter(self._shapes[step.weight]), _two(step.windows, Windows(1, 1, 1, 0))
         described = self._create("Convolution")
-        columns = [ints(*(getattr(each, name) for each in windows)) for name in ("padding", "stride", "gap")]
+        columns = [ints(*(getattr(window, name) for window in windows)) for name in ("padding", "stride", "gap")]
         self._set("ConvolutionNd", described, len(windows), *columns, _CROSS_CORRELATION, _FLOAT)
         self._library.call("cudnnSetConvolutionGroupCount", described, step.groups)
         chosen = self._algorithm(handle, x, weight, described, y)

@@ -176,8 +176,8 @@ def ints(*values: int) -> ctypes.Array[ctypes.c_int]:
 
 def device_of(tensors: Sequence[Tensor]) -> int:
     """Return the number of the tensors' device. Raise NvidiaError if a tensor is not in memory of a CUDA device."""
-    for each in tensors:
-        kind, _ = each.__dlpack_device__()
+    for tensor in tensors:
+        kind, _ = tensor.__dlpack_device__()
         if kind != CUDA:
             raise NvidiaError("expected tensors on a CUDA device, got a tensor elsewhere, such as on the CPU")
     return tensors[0].__dlpack_device__()[1]

@@ -56,14 +56,14 @@ class _SingleExporter(FunctionExporter):
         if (maker := made_by(value)) is not None and maker.name in LITERALS:
             return super()._made(value, graph)
         info = decode(value.type)
-        held: Held
+        shape_value: Held
         if isinstance(info, ShapeInfo):
-            held = ShapeValue(None if info.dims is None else [_ref() for _ in info.dims])
+            shape_value = ShapeValue(None if info.dims is None else [_ref() for _ in info.dims])
         else:
             assert isinstance(info, (TensorInfo, ScalarInfo)), info
-            held = Ref("i64" if info.dtype == "index" else info.dtype)
-        self.define([value], [held])
-        return held
+            shape_value = Ref("i64" if info.dtype == "index" else info.dtype)
+        self.define([value], [shape_value])
+        return shape_value
 
 
 class _AnySizes(SizeTensors):

@@ -35,7 +35,7 @@ DEVIATIONS = {
 def why_not_run(operation: Operation) -> str:
     """Return the reason why onnxruntime cannot compute an operation correctly, or an empty text."""
     row = row_of(operation)
-    shapes = [shape_of(each) for each in operation.results]
+    shapes = [shape_of(result) for result in operation.results]
     if shapes and all(shape is not None and 0 in shape for shape in shapes):
         return "the result has no elements"
     if row is None or operation.name not in _CHECKS:
@@ -57,9 +57,10 @@ def _refuse_pool(op: Operation, call: Call) -> str:
     """Return the reason to refuse a pool, or an empty text. onnxruntime refuses windows that contain padding only."""
     windows = windows_of(call).values()
     reaches_over = any(
-        not isinstance(each.reach, int) or call.ceil_mode or each.before + each.after >= each.reach for each in windows
+        not isinstance(window.reach, int) or call.ceil_mode or window.before + window.after >= window.reach
+        for window in windows
     )
-    is_padded = any(each.before or each.after for each in windows)
+    is_padded = any(window.before or window.after for window in windows)
     if not (reaches_over and is_padded) or _is_known(_spatial(call)):
         return ""
     return "these sizes allow images without elements, which onnxruntime cannot pool"

@@ -66,8 +66,8 @@ class _Function:
     def __init__(self, name: str, model: bytes, threads: int):
         self._name = name
         self._session = _session(name, model, threads)
-        self._inputs = [_Border(each) for each in self._session.get_inputs()]
-        self._outputs = [_Border(each) for each in self._session.get_outputs()]
+        self._inputs = [_Border(input_) for input_ in self._session.get_inputs()]
+        self._outputs = [_Border(output) for output in self._session.get_outputs()]
 
     def __call__(self, *arguments: Tensor | float) -> None:
         count = len(self._inputs)
@@ -75,15 +75,15 @@ class _Function:
             wanted = f"{count} inputs and {len(self._outputs)} outputs"
             raise RelaxError(f"{self._name} takes {wanted}, got {len(arguments)} tensors")
         binding = self._session.io_binding()
-        inputs = [border.placed(each) for border, each in zip(self._inputs, arguments, strict=False)]
-        results = [border.placed(each) for border, each in zip(self._outputs, arguments[count:], strict=True)]
+        inputs = [border.placed(argument) for border, argument in zip(self._inputs, arguments, strict=False)]
+        results = [border.placed(argument) for border, argument in zip(self._outputs, arguments[count:], strict=True)]
         if results and all(0 in each.shape for each in results):
             return  # some kernels divide by sizes of 0
-        for border, each in zip(self._inputs, inputs, strict=True):
-            each.fetch()
-            border.bind(binding.bind_input, each)
-        for border, each in zip(self._outputs, results, strict=True):
-            border.bind(binding.bind_output, each)
+        for border, input_ in zip(self._inputs, inputs, strict=True):
+            input_.fetch()
+            border.bind(binding.bind_input, input_)
+        for border, result in zip(self._outputs, results, strict=True):
+            border.bind(binding.bind_output, result)
         self._session.run_with_iobinding(binding)
         for each in results:
             each.move()
@@ -94,9 +94,9 @@ class _Border:
 
     def __init__(self, about: onnxruntime.NodeArg):
         self._name: str = about.name
-        if (found := _TENSOR.fullmatch(about.type)) is None or found[1] not in _TYPES:
+        if (match := _TENSOR.fullmatch(about.type)) is None or match[1] not in _TYPES:
             raise RelaxError(f"'{about.name}' has type {about.type}, which cannot be passed to onnxruntime")
-        self._dtype, self._number = found[1], _TYPES[found[1]]
+        self._dtype, self._number = match[1], _TYPES[match[1]]
 
     def bind(self, bind: Callable[..., None], placed: _Placed) -> None:
         """Bind the address of the elements."""

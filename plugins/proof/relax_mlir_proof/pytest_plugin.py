@@ -60,9 +60,9 @@ class _Check(pytest.Item):
 
     @classmethod
     def make(cls, parent: _Checks, subject: Subject, case: Case) -> _Check:
-        made: _Check = cls.from_parent(parent, name=case.name)
-        made._subject, made._case = subject, case
-        return made
+        check: _Check = cls.from_parent(parent, name=case.name)
+        check._subject, check._case = subject, case
+        return check
 
     def runtest(self) -> None:
         from .testing.checking import verdict_of

@@ -44,4 +44,4 @@ def _interpreted(run: Callable[[], Sequence[Any]]) -> CalledPeer:
         raise
     except (ValueError, TypeError) as error:
         raise OptionError(f"the reference cannot run the module with these inputs: {error}") from None
-    return CalledPeer("the reference", 1, run, numbered([each for each in results if each is not None]))
+    return CalledPeer("the reference", 1, run, numbered([result for result in results if result is not None]))

@@ -47,12 +47,12 @@ def compare_each(
 COMPARISONS.register("each", compare_each)
 
 
-def tell(found: Sequence[Observed], arguments: Arguments, stdout: TextIO, by: str) -> int:
+def tell(observations: Sequence[Observed], arguments: Arguments, stdout: TextIO, by: str) -> int:
     """Show the values and the first wrong one, and write the requested files. Return the exit code."""
-    write_text(stdout, report(found))
+    write_text(stdout, report(observations))
     if arguments["report"] is not None:
-        write_whole(arguments["report"], page_of_values(arguments.files[0], by, found).encode())
-    if (wrong := first_wrong(found)) is None:
+        write_whole(arguments["report"], page_of_values(arguments.files[0], by, observations).encode())
+    if (wrong := first_wrong(observations)) is None:
         return 0
     made_of = f" ({', '.join(wrong.operators)})" if wrong.operators else ""
     write_text(stdout, f"first wrong: {', '.join(wrong.nodes) or '-'}: {wrong.name}{made_of}: {wrong.problem}\n")
@@ -76,16 +76,16 @@ def _values_of(
     if other.endswith(PROGRAM):
         second = load(other)
         _check_inputs(values.name, program, other, second, function)
-        found = ProgramValues(second, function, list(inputs.values()), other).by_node()
+        by_node = ProgramValues(second, function, list(inputs.values()), other).by_node()
     else:
-        found = _values_of_model(other, inputs, program.threads)
-    if not any(each and each[-1] in found for each in values.nodes):
+        by_node = _values_of_model(other, inputs, program.threads)
+    if not any(node and node[-1] in by_node for node in values.nodes):
         raise OptionError(f"{values.name} and {other} have no node in common: they are of different models")
-    return found
+    return by_node
 
 
 def _check_inputs(name: str, program: Executable, other: str, second: Executable, function: str) -> None:
-    one, two = (parse_signature(each.signature(function)).inputs for each in (program, second))
+    one, two = (parse_signature(executable.signature(function)).inputs for executable in (program, second))
     if list(map(_kind, one)) != list(map(_kind, two)):
         ours, theirs = (", ".join(map(_text, each)) or "nothing" for each in (one, two))
         raise OptionError(f"{function} of {name} takes {ours}, that of {other} {theirs}: they are of different models")
@@ -111,11 +111,11 @@ def _values_of_model(path: str, inputs: Mapping[str, Given], threads: int) -> By
     except Exception as error:  # protobuf raises various exceptions for invalid files
         raise OptionError(f"cannot read '{path}': {(str(error).splitlines() or [''])[0]}") from None
     shown = {each.name for each in model.graph.output}
-    made = [name for node in model.graph.node for name in node.output if name and name not in shown]
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in made)
+    names = [name for node in model.graph.node for name in node.output if name and name not in shown]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
     outputs = Reference(path, inputs, threads, model.SerializeToString()).outputs
-    found: dict[str, list[list[object]]] = {}
+    values: dict[str, list[list[object]]] = {}
     for node in model.graph.node:
         arrays = [outputs[name] for name in node.output if hasattr(outputs.get(name), "shape")]
-        found.setdefault(name_of(node), []).append(arrays)
-    return found
+        values.setdefault(name_of(node), []).append(arrays)
+    return values

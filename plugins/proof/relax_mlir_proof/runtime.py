@@ -38,7 +38,7 @@ def _function(function: Any, lock: Lock, writes: bool) -> Callable[..., object]:
         for argument, array in zip(arguments, given, strict=True) if writes else ():
             if isinstance(array, numpy.ndarray):
                 to_numpy(argument, array.dtype)[...] = array
-        return tvm_ffi.convert([_result(each) for each in results])
+        return tvm_ffi.convert([_result(result) for result in results])
 
     return tvm_ffi.convert(call)
 

@@ -54,7 +54,7 @@ class Budget:
                 raise OptionError(f"{name}={given:g}: expected a number of at least 0")
 
     def __bool__(self) -> bool:
-        return any(each is not None for each in (self.snr, self.drop, self.bytes))
+        return any(number is not None for number in (self.snr, self.drop, self.bytes))
 
 
 class BudgetSearch:
@@ -93,7 +93,7 @@ class BudgetSearch:
         if not self._effects:
             self._tell("measuring the effect of each layer")
             self._effects = self._study.effects(_SAMPLES_OF_EFFECTS)
-        return [each.place for each in self._effects]
+        return [effect.place for effect in self._effects]
 
     # ---- size ----
 
@@ -243,10 +243,10 @@ def _smaller(layer: Layer) -> Choice | None:
 
 
 def _other(layer: Layer, names: Sequence[str], is_wanted: Callable[[int, int], bool]) -> Choice | None:
-    made: dict[str, OperandType] = dict(layer.types)
+    operand_types: dict[str, OperandType] = dict(layer.types)
     for name in names:
         listed = layer.op.types.get(name, ())
-        other = next((each for each in listed if is_wanted(each.bits, made[name].bits)), None)
+        other = next((each for each in listed if is_wanted(each.bits, operand_types[name].bits)), None)
         if other is not None:
-            made[name] = other
-    return None if made == layer.types else made
+            operand_types[name] = other
+    return None if operand_types == layer.types else operand_types

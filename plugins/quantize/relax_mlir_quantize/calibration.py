@@ -42,7 +42,7 @@ Progress = Callable[[int], object]
 
 def function_named(module: Module, name: str) -> Operation:
     """Return a function of a module. Raises OptionError."""
-    functions = {symbol_name(each): each for each in functions_in(module.operation)}
+    functions = {symbol_name(function): function for function in functions_in(module.operation)}
     if name not in functions:
         raise OptionError(
             f"the module has no function @{name}{suggest(name, functions)}; it has {', '.join(functions)}"
@@ -136,7 +136,7 @@ def observe(
 def _stages_for_samples() -> Stages:
     """Return the CPU's stages without packed weights. Packed copies would stay in memory as long as the model."""
     stages = stages_of("llvm")
-    return stages.replace("plan", [each for each in stages["plan"].passes if "tir-pack-constants" not in str(each)])
+    return stages.replace("plan", [pass_ for pass_ in stages["plan"].passes if "tir-pack-constants" not in str(pass_)])
 
 
 class Samples:
@@ -147,7 +147,7 @@ class Samples:
             raise OptionError(f"samples={most}: expected a number of at least 1, or None for all")
         arguments = body_of(function).arguments
         self._names = argument_names(function)
-        self._infos = [decode(each.type) for each in arguments]
+        self._infos = [decode(argument.type) for argument in arguments]
         self._data = _listed(data, self._rows(), most)
         if not self._data:
             raise OptionError("no sample to calibrate with: `data` is empty", notes=["pass a hundred typical inputs"])
@@ -241,15 +241,15 @@ def _listed(data: object, rows: int, most: int | None) -> list[object]:
     if isinstance(data, (str, Path)):
         data = read_samples(Path(data))
     if isinstance(data, Mapping):
-        arrays = {name: numpy.asarray(each) for name, each in data.items()}
-        counts = {name: len(each) if each.ndim else 0 for name, each in arrays.items()}
+        arrays = {name: numpy.asarray(value) for name, value in data.items()}
+        counts = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
         if len(set(counts.values())) > 1:
             shown = ", ".join(f"{name}: {count}" for name, count in counts.items())
             raise OptionError(f"arrays of samples have different numbers of rows: {shown}")
         if not (count := min(counts.values(), default=0) // rows) and any(counts.values()):
             raise OptionError(f"the arrays have {counted(min(counts.values()), 'row')}, but a call takes {rows}")
         firsts = range(0, rows * (count if most is None else min(count, most)), rows)
-        return [{name: each[first : first + rows] for name, each in arrays.items()} for first in firsts]
+        return [{name: array[first : first + rows] for name, array in arrays.items()} for first in firsts]
     if isinstance(data, numpy.ndarray):
         raise OptionError(
             "data is one array: pass a list of samples, or {'input': array} with a sample per row along the first axis"

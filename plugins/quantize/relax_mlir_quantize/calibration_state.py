@@ -61,9 +61,9 @@ class CalibrationState:
                 f"resume: {self._path} belongs to another model, recipe or data",
                 notes=["name another file, or remove this one to start again"],
             )
-        for number, each in enumerate(self._statistics):
+        for number, statistic in enumerate(self._statistics):
             head = f"{number}:"
-            each.restore({name.removeprefix(head): array for name, array in kept.items() if name.startswith(head)})
+            statistic.restore({name.removeprefix(head): array for name, array in kept.items() if name.startswith(head)})
         return int(kept[_COUNT])
 
     def see(self, count: int) -> None:
@@ -71,8 +71,8 @@ class CalibrationState:
         import numpy
 
         self._kept = {_FINGERPRINT: numpy.array(self._fingerprint), _COUNT: numpy.array(count)}
-        for number, each in enumerate(self._statistics):
-            self._kept |= {f"{number}:{name}": array for name, array in each.state().items()}
+        for number, statistic in enumerate(self._statistics):
+            self._kept |= {f"{number}:{name}": array for name, array in statistic.state().items()}
         if count % _SAVED_EVERY == 0:
             self.save()
 

@@ -51,6 +51,6 @@ def _weights(op: Op, match: Match) -> tuple[str, Value, Operation] | None:
     for name in op.operands:
         value = match.get(name)
         if value is not None and is_constant(value) and not op.types[name][0].derived:
-            reader = next((each for each in match.operations if value in list(each.operands)), None)
+            reader = next((operation for operation in match.operations if value in list(operation.operands)), None)
             return None if reader is None else (name, value, reader)
     return None

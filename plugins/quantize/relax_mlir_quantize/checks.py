@@ -24,7 +24,9 @@ _FEW_SAMPLES = 8
 def check_keep(function: Operation, keep: Collection[str]) -> None:
     """Raise OptionError if a name to keep names neither an operator nor a node of a function."""
     operations = [
-        each for each in operations_of(body_of(function)) if each.results and not is_constant(each.results[0])
+        operation
+        for operation in operations_of(body_of(function))
+        if operation.results and not is_constant(operation.results[0])
     ]
     names = {name for operation in operations for name in names_of(operation)}
     for wish in keep:

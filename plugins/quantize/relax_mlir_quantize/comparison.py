@@ -61,15 +61,15 @@ class Noise:
 
 def real_results(function: Operation) -> list[int]:
     """Return the numbers of a function's results in floating point."""
-    infos = [decode(each.type) for each in last_of(body_of(function)).operands]
+    infos = [decode(operand.type) for operand in last_of(body_of(function)).operands]
     return [at for at, info in enumerate(infos) if isinstance(info, TensorInfo) and info.dtype in _REAL]
 
 
 def results_of(module: Module, function: str) -> list[Value]:
     """Return a function's results in floating point."""
-    found = function_named(module, function)
-    operands = last_of(body_of(found)).operands
-    return [operands[at] for at in real_results(found)]
+    operation = function_named(module, function)
+    operands = last_of(body_of(operation)).operands
+    return [operands[at] for at in real_results(operation)]
 
 
 def shadowed(variants: Variants, variant: Variant) -> Module:

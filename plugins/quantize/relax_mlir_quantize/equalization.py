@@ -69,7 +69,7 @@ def _next(first: _ScaledProduct, sides: dict[Layer, _ScaledProduct]) -> _ScaledP
     readers = list(users_of(result))
     if len(readers) != 1 or not _is_homogeneous(first):
         return None
-    second = next((each for each in sides.values() if each.product.op.operation == readers[0]), None)
+    second = next((side for side in sides.values() if side.product.op.operation == readers[0]), None)
     if second is None or second.product.data != result or second.product.inputs != first.product.outputs:
         return None
     # Rows of weights with scales of their own are as wide as they like.
@@ -83,7 +83,7 @@ def _has_one_scale(side: _ScaledProduct) -> bool:
 def _is_homogeneous(side: _ScaledProduct) -> bool:
     """Check whether a layer is a product, a constant bias and a relu at most."""
     own = {side.product.op.operation, *([] if side.bias is None else [side.bias.operation])}
-    others = [each for each in side.layer.match.operations if each not in own]
+    others = [operation for operation in side.layer.match.operations if operation not in own]
     return all(each.name in (*_HOMOGENEOUS, *CONSTANTS) for each in others)
 
 

@@ -77,7 +77,7 @@ class _ToFloat:
         found = {part: self.part(part) for part in op.parts}
         if any(made is None or made.is_quantized for made in found.values()):
             return None
-        made_of = {part: made.pattern for part, made in found.items() if made is not None}
+        made_of = {part: value.pattern for part, value in found.items() if value is not None}
         return _Converted(with_operands(op, made_of), False)
 
     def _repeated(self, pattern: Repeated) -> _Converted | None:
@@ -88,8 +88,8 @@ class _ToFloat:
 
     def _either(self, pattern: Either) -> _Converted | None:
         is_any_quantized = is_quantized_form(pattern)
-        choices = [each for each in pattern.choices if not is_any_quantized or is_quantized_form(each)]
-        made = [found for each in choices if (found := self.part(each)) is not None]
+        choices = [choice for choice in pattern.choices if not is_any_quantized or is_quantized_form(choice)]
+        made = [found for choice in choices if (found := self.part(choice)) is not None]
         if not made:
             return None
         patterns = tuple(dict.fromkeys(each.pattern for each in made))

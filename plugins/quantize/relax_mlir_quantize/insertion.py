@@ -63,9 +63,9 @@ class Insertion:
         # Last: these replace operations that matches of layers contain.
         for layer, product, blocks in self._blocks:
             is_root = product == layer.match.root
-            made = multiply_by_blocks(product, blocks)
+            multiply = multiply_by_blocks(product, blocks)
             if is_root:
-                self.results[layer] = made
+                self.results[layer] = multiply
 
     def numbers(self, value: Value, type_: OperandType) -> Value:
         """Return the quantized tensor of a tensor that is quantized."""
@@ -81,8 +81,8 @@ class Insertion:
         others = self._readers_of_other_types(value, type_)
         numbers = {each: self._quantized(value, each) for each in (type_, *others.values())}
         for user, place in readers:
-            wanted = others.get(user, type_)
-            user.operands[place] = self._dequantized(numbers[wanted], self._scale(value, wanted), user)
+            operand_type = others.get(user, type_)
+            user.operands[place] = self._dequantized(numbers[operand_type], self._scale(value, operand_type), user)
 
     def _readers_of_other_types(self, value: Value, type_: OperandType) -> dict[Operation, OperandType]:
         """Return the readers of layers that want a tensor in another type than its result has."""
@@ -142,10 +142,10 @@ class Insertion:
         if (value, type_) not in self._dynamic:
             with insertion_after(value):
                 self._dynamic[value, type_] = quantized_at_run_time(value, type_)
-        made = self._dynamic[value, type_]
+        dynamic = self._dynamic[value, type_]
         for reader, place in readers_in(layer, value):
             with reader.location, ir.InsertionPoint(reader):
-                reader.operands[place] = relax.dequantize(*made, axis=0, out_dtype=dtype_of(value))
+                reader.operands[place] = relax.dequantize(*dynamic, axis=0, out_dtype=dtype_of(value))
 
     def quantize_weights(self, layer: Layer, name: str, value: Value, axis: int | None) -> None:
         """Let a layer read a constant in its quantized type. `axis` counts the channels of a bias."""
@@ -176,7 +176,7 @@ class Insertion:
             reader.operands[place] = const(blocks.rounded(), dtype)
 
     def _derived_scale(self, layer: Layer, name: str, axis: int | None) -> Scale:
-        data = next((value for each, value in layer.activations() if each == DATA), None)
+        data = next((value for text, value in layer.activations() if text == DATA), None)
         weights = next((how for (each, _), how in self.rounded.items() if each is layer), None)
         if data is None or not isinstance(weights, Scale):
             raise RelaxError(
@@ -193,4 +193,4 @@ def readers_in(layer: Layer, value: Value) -> list[tuple[Operation, int]]:
 
 
 def _places(operation: Operation, value: Value) -> list[int]:
-    return [place for place, each in enumerate(operation.operands) if each == value]
+    return [place for place, operand in enumerate(operation.operands) if operand == value]

@@ -22,9 +22,9 @@ def product_of(layer: Layer) -> Weighted | None:
     """Return the product of a layer with constant weights, if the layer quantizes the weights."""
     constants = [value for _, value in layer.weights()]
     for operation in layer.match.operations:
-        found = weighted(operation.results[0]) if operation.name in WEIGHTED else None
-        if found is not None and found.weight in constants:
-            return found
+        product = weighted(operation.results[0]) if operation.name in WEIGHTED else None
+        if product is not None and product.weight in constants:
+            return product
     return None
 
 
@@ -80,7 +80,7 @@ class Channels:
             return
         numbers = array.astype(numpy.float32, copy=False)
         axis = self.axis % array.ndim
-        others = tuple(each for each in range(array.ndim) if each != axis)
+        others = tuple(index for index in range(array.ndim) if index != axis)
         sums = numbers.sum(others).astype(float)
         most = numpy.maximum(numbers.max(others), -numbers.min(others)).astype(float)
         letters = ascii_lowercase[: array.ndim]

@@ -43,7 +43,12 @@ def summed_axis(reader: Operation, place: int, value: Value) -> int | None:
 def can_be_in_mx_blocks(match: Match, name: str, type_: OperandType) -> bool:
     """Check whether the readers of an operand sum whole blocks, all along one axis."""
     value = match[name]
-    places = [(each, at) for each in match.operations for at, found in enumerate(each.operands) if found == value]
+    places = [
+        (operation, at)
+        for operation in match.operations
+        for at, operand in enumerate(operation.operands)
+        if operand == value
+    ]
     axes = {summed_axis(reader, at, value) for reader, at in places}
     axis = axes.pop() if len(axes) == 1 else None
     size = None if axis is None else (shape_of(value) or ())[axis]
@@ -88,8 +93,8 @@ def insert_constant(blocks: MxBlocks, reader: Operation, place: int) -> None:
     """Let an operation read a constant in MX blocks."""
     value = reader.operands[place]
     with value.owner.location, ir.InsertionPoint(reader):
-        made = Dynamic(const(blocks.numbers), const(blocks.scale), const(0, blocks.type.dtype))
-        reader.operands[place] = _restored(made, value, blocks.axis)
+        dynamic = Dynamic(const(blocks.numbers), const(blocks.scale), const(0, blocks.type.dtype))
+        reader.operands[place] = _restored(dynamic, value, blocks.axis)
 
 
 def insert_at_run_time(value: Value, type_: OperandType, reader: Operation, place: int) -> None:
@@ -112,9 +117,9 @@ def _scale(rows: Value, type_: OperandType) -> Value:
     return relax.bitcast(relax.astype(code, dtype="ui8"), dtype=_SCALE)
 
 
-def _restored(made: Dynamic, like: Value, axis: int) -> Value:
+def _restored(dynamic: Dynamic, like: Value, axis: int) -> Value:
     """Return the real numbers of blocks in the shape of an operand."""
-    real = relax.dequantize(*made, axis=0, out_dtype=dtype_of(like))
+    real = relax.dequantize(*dynamic, axis=0, out_dtype=dtype_of(like))
     if is_constant(like):
         sizes = [size for size in shape_of(like) or () if isinstance(size, int)]
         sizes.append(sizes.pop(axis))

@@ -66,13 +66,13 @@ def as_text(points: Sequence[Point]) -> str:
     lines += ["        |" + "".join(row).rstrip() for row in rows]
     lines += [f"{axes.least_y:7.1f} dB " + "-" * (_TEXT_WIDTH - 2)]
     lines += [f"        {_size(axes.least_x)}{_size(axes.most_x):>{_TEXT_WIDTH - len(_size(axes.least_x))}}"]
-    for number, each in enumerate(points):
-        time = "" if each.seconds is None else f", {each.seconds * 1e3:.3g} ms"
-        score = "" if each.score is None else f", score {each.score:g}"
-        chosen = ", chosen" if each.is_chosen else ""
+    for number, point in enumerate(points):
+        time = "" if point.seconds is None else f", {point.seconds * 1e3:.3g} ms"
+        score = "" if point.score is None else f", score {point.score:g}"
+        chosen = ", chosen" if point.is_chosen else ""
         lines.append(
-            f"{_mark(number)}  {each.label}: {each.real_layers} layers real, {_limited(each.snr):.1f} dB, "
-            f"{_size(each.bytes)}{time}{score}{chosen}"
+            f"{_mark(number)}  {point.label}: {point.real_layers} layers real, {_limited(point.snr):.1f} dB, "
+            f"{_size(point.bytes)}{time}{score}{chosen}"
         )
     return "\n".join(lines) + "\n"
 
@@ -101,7 +101,7 @@ def as_html(
     if points:
         sizes = _plot(points, lambda each: float(each.bytes), _size)
         parts.append(f"<h2>Error against bytes of constants</h2>{sizes}")
-    if timed := [each for each in points if each.seconds is not None]:
+    if timed := [point for point in points if point.seconds is not None]:
         times = _plot(timed, lambda each: each.seconds or 0.0, lambda seconds: f"{seconds * 1e3:.3g} ms")
         parts.append(f"<h2>Error against time of a call</h2>{times}")
     if points:
@@ -148,11 +148,11 @@ def _plot(points: Sequence[Point], x_of: Callable[[Point], float], shown: Callab
     made.append(_words(_MARGIN - 4, _MARGIN - 16, "dB", "end"))
     made.append(_words(_MARGIN, bottom + 16, shown(axes.least_x), "start"))
     made.append(_words(right, bottom + 16, shown(axes.most_x), "end"))
-    for number, (each, place) in enumerate(zip(points, places, strict=True)):
+    for number, (point, place) in enumerate(zip(points, places, strict=True)):
         x, y = axes.share(*place)
         at_x, at_y = _MARGIN + x * width, bottom - y * height
-        color = "#ee6677" if each.is_chosen else "#4477aa"
-        title = f"{each.label}: {each.real_layers} layers real, {place[1]:.1f} dB, {shown(place[0])}"
+        color = "#ee6677" if point.is_chosen else "#4477aa"
+        title = f"{point.label}: {point.real_layers} layers real, {place[1]:.1f} dB, {shown(place[0])}"
         made.append(
             f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="5" fill="{color}"><title>{html.escape(title)}</title></circle>'
         )

@@ -199,7 +199,7 @@ class _Placing:
         chosen = {name: _chosen(op, name, match, asked.get(name)) for name in names}
         types = {name: type_ for name, type_ in chosen.items() if type_ is not None}
         if len(types) < len(chosen):
-            is_mx = any(each.granularity == "mx" for types in op.types.values() for each in types)
+            is_mx = any(type_.granularity == "mx" for types in op.types.values() for type_ in types)
             self._keep_real(match, _MX_REASON if is_mx else _BLOCKS_REASON)
             return
         if any(type_.is_at_run_time for type_ in types.values()):
@@ -240,7 +240,9 @@ class _Placing:
         if operation.name in names:
             return True
         patterns = [pattern for name, pattern in self._others.items() if name in names]
-        return any([operation] == list(match.operations) for each in patterns for match in matches_of(each, operation))
+        return any(
+            [operation] == list(match.operations) for pattern in patterns for match in matches_of(pattern, operation)
+        )
 
     # ---- tensors ----
 
@@ -309,7 +311,7 @@ class _Placing:
     def _wanted(self, value: Value, types: Sequence[OperandType]) -> OperandType:
         """Return the type of a result: one that a reader wants, if the layer can make it."""
         asked = [type_ for found, type_ in self._made.groups if found == value]
-        return next((each for each in types if each in asked), types[0])
+        return next((type_ for type_ in types if type_ in asked), types[0])
 
     def _group(self, value: Value, type_: OperandType) -> ScaleGroup:
         return self._made.groups.setdefault((value, type_), ScaleGroup(type_, [value]))
@@ -323,13 +325,17 @@ class _Placing:
         """Give the results of an operation the scale of its operands, if all operands or one of several have one."""
         if not self._shares(operation):
             return
-        given = [each for each in operation.operands if _is_real(each) and not is_constant(each)]
+        operands = [operand for operand in operation.operands if _is_real(operand) and not is_constant(operand)]
         if operation.name in _MOVES:
-            given = given[:1]
-        if not (types := [self._made.results[each] for each in given if each in self._made.results]):
+            operands = operands[:1]
+        if not (types := [self._made.results[operand] for operand in operands if operand in self._made.results]):
             return
-        groups = [self._give(each, types[0]) for each in given if self._made.results.get(each, types[0]) == types[0]]
-        if len(groups) < len(given):
+        groups = [
+            self._give(operand, types[0])
+            for operand in operands
+            if self._made.results.get(operand, types[0]) == types[0]
+        ]
+        if len(groups) < len(operands):
             return
         for result in operation.results:
             groups.append(self._give(result, types[0]))
@@ -387,10 +393,12 @@ class _Placing:
             return f"kept by request: '{wish}'"
         if self._is_in(operation, self._recipe.floats):
             return f"the recipe keeps {operation.name} in floating point"
-        found = [(name, why_not(each, operation)) for name, each in patterns if operation.name in (each.heads or ())]
+        found = [
+            (name, why_not(pattern, operation)) for name, pattern in patterns if operation.name in (pattern.heads or ())
+        ]
         refusals = [(name, refusal) for name, refusal in found if refusal is not None]
         if not refusals and (operation.name in _MOVES or operation.name in self._recipe.shares):
-            makers = dict.fromkeys(producer_of(each) for each in operation.operands if _is_real(each))
+            makers = dict.fromkeys(producer_of(operand) for operand in operation.operands if _is_real(operand))
             return f"has the scale of its operands, and these are not quantized for all readers: {', '.join(makers)}"
         if not refusals:
             self._unnamed.add(operation)
@@ -402,16 +410,16 @@ class _Placing:
 def _chosen(op: Op, name: str, match: Match, asked: OperandType | None) -> OperandType | None:
     """Return the type that is asked for, or else the first one that an operand can have."""
     types = op.types[name] if asked is None else (asked, *op.types[name])
-    return next((each for each in types if name == RESULT or can_be_in_blocks(match, name, each)), None)
+    return next((type_ for type_ in types if name == RESULT or can_be_in_blocks(match, name, type_)), None)
 
 
 def float_form_of(op: Op, pattern: GraphPattern) -> FloatForm:
     """Return the float form of an entry's pattern. Raise RelaxError if it has none."""
     if not is_quantized_form(pattern):
         return FloatForm(pattern, op.may_be_real)
-    if (found := float_form(pattern)) is None:
+    if (form := float_form(pattern)) is None:
         raise RelaxError(f"recipe: {op!r}: the pattern has no form in floating point, so no float layer can become one")
-    return found
+    return form
 
 
 def _has_inner_readers(match: Match) -> bool:

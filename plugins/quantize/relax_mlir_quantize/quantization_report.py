@@ -70,7 +70,9 @@ class Report:
     def of(cls, placement: Placement, study: Study | None = None) -> Report:
         report = cls(_study=study)
         for layer in placement.layers:
-            report.rows.append(Row(layer.node, layer.op.name, {name: str(each) for name, each in layer.types.items()}))
+            report.rows.append(
+                Row(layer.node, layer.op.name, {name: str(type_) for name, type_ in layer.types.items()})
+            )
         for operation, reason in placement.kept.items():
             for name in _names_of(operation):
                 report.kept.setdefault(name, reason)
@@ -93,12 +95,12 @@ class Report:
         """Give nodes other names, such as those before an export. Of nodes with one name the first one counts."""
         for row in self.rows:
             row.node = name_of(row.node)
-        for held in (self.kept, self.operators, self._others):
+        for names in (self.kept, self.operators, self._others):
             renamed: dict[str, str] = {}
-            for node, text in held.items():
+            for node, text in names.items():
                 renamed.setdefault(name_of(node), text)
-            held.clear()
-            held.update(renamed)
+            names.clear()
+            names.update(renamed)
 
     def add_scales(self, scales: Sequence[Scale | None]) -> None:
         """Note the scale of each layer's result, if it is quantized."""
@@ -120,9 +122,9 @@ class Report:
 
     def _take(self, measured: Errors) -> None:
         for row, noises in zip(self.rows, measured.layers, strict=True):
-            row.snr = {name: each.snr for name, each in noises.items()}
-            row.differing = {name: _share(each) for name, each in noises.items() if name not in ("local", "fake")}
-        self.results = [{name: each.snr for name, each in noises.items()} for noises in measured.results]
+            row.snr = {name: noise.snr for name, noise in noises.items()}
+            row.differing = {name: _share(noise) for name, noise in noises.items() if name not in ("local", "fake")}
+        self.results = [{name: noise.snr for name, noise in noises.items()} for noises in measured.results]
         self.samples, self.skipped = measured.samples, measured.skipped
 
     def sensitivity(self, samples: int = 2, *, progress: Progress | None = None) -> str:
@@ -134,7 +136,7 @@ class Report:
         if not self.effects:
             self.effects = self._studied().effects(_count(samples), progress)
         rows = [("node", "alone", "without")]
-        rows += [(each.node, decibels(each.alone), decibels(each.without)) for each in self.effects]
+        rows += [(effect.node, decibels(effect.alone), decibels(effect.without)) for effect in self.effects]
         return table(*rows) + "\n"
 
     def explore(self, points: int = 4, samples: int = 4, *, progress: Progress | None = None) -> list[Point]:
@@ -145,7 +147,7 @@ class Report:
         study = self._studied()
         if not self.effects:
             self.effects = study.effects(_count(samples))
-        order = [each.place for each in self.effects]
+        order = [effect.place for effect in self.effects]
         counts = sorted({round(at * (len(order) - 1) / max(_count(points) - 1, 1)) for at in range(points)})
         for number, count in enumerate(counts):
             real: Choices = {place: "stays real for the comparison" for place in order[:count]}
@@ -179,8 +181,8 @@ class Report:
             types = ", ".join(f"{name}: {type_}" for name, type_ in row.types.items())
             scale = "" if row.scale is None else f"{row.scale:.4g}"
             rows.append((row.node, row.pattern, types, scale, *(decibels(row.snr.get(name)) for name in names)))
-        for number, each in enumerate(self.results):
-            rows.append((f"result {number}", "", "", "", *(decibels(each.get(name)) for name in names)))
+        for number, result in enumerate(self.results):
+            rows.append((f"result {number}", "", "", "", *(decibels(result.get(name)) for name in names)))
         notes = [f"{_TITLES[name]} is not measured: {reason}" for name, reason in self.skipped.items()]
         return "\n".join([table(*rows), *notes]) + "\n"
 
@@ -220,10 +222,10 @@ class Report:
             "results": self.results,
             "skipped": self.skipped,
             "samples": self.samples,
-            "sensitivity": [asdict(each) for each in self.effects],
-            "points": [asdict(each) for each in self.points],
+            "sensitivity": [asdict(effect) for effect in self.effects],
+            "points": [asdict(point) for point in self.points],
         }
-        return {name: _finite(each) for name, each in whole.items()}
+        return {name: _finite(value) for name, value in whole.items()}
 
     def to_json(self) -> str:
         """Return the report as JSON, for tools."""
@@ -257,4 +259,4 @@ def _count(given: int) -> int:
 
 def _names_of(operation: Operation) -> list[str]:
     """Return the nodes that an operation computes. The last one gives its result."""
-    return [each.name for each in origins(operation.location)] or [node_of(operation)]
+    return [origin.name for origin in origins(operation.location)] or [node_of(operation)]

@@ -183,13 +183,13 @@ def refuse_nothing(placement: Placement, function: str) -> None:
 
 def recipe_and_stages(for_: str | Recipe, layout: str | None = None) -> tuple[FoundRecipe, Stages]:
     """Return a recipe with its codegen, and the stages that bring layers into one form, and into a layout."""
-    found = FoundRecipe(for_, None) if isinstance(for_, Recipe) else find_recipe(for_)
-    if found.codegen is None:
+    found_recipe = FoundRecipe(for_, None) if isinstance(for_, Recipe) else find_recipe(for_)
+    if found_recipe.codegen is None:
         stages = _one_form(stages_of("llvm" if isinstance(for_, Recipe) else str(for_)))
     else:
         stages = before_partition(with_partition(stages_of("llvm"), str(for_)))
-    layout = found.recipe.layout if layout is None else layout
-    return found, stages.insert_before(stages.names[-1], "layout", layout_passes(layout)) if layout else stages
+    layout = found_recipe.recipe.layout if layout is None else layout
+    return found_recipe, stages.insert_before(stages.names[-1], "layout", layout_passes(layout)) if layout else stages
 
 
 def _measured_on(target: str) -> str:
@@ -205,6 +205,6 @@ def _one_form(stages: Stages) -> Stages:
 
 def refuse_quantized(module: Module) -> None:
     """Raise ModelError if a module has quantized tensors."""
-    if found := operations_named(module.operation, "relax.quantize", "relax.dequantize"):
-        problem = f"the model is quantized already: {found[0].name} ({node_of(found[0])})"
+    if operations := operations_named(module.operation, "relax.quantize", "relax.dequantize"):
+        problem = f"the model is quantized already: {operations[0].name} ({node_of(operations[0])})"
         raise ModelError(problem, notes=["quantize the model in floating point that it was made of"])

@@ -54,15 +54,15 @@ class Histogram:
         self._reach = 0.0
         self.range: NumberRange | None = None
 
-    def add(self, array: ndarray, found: NumberRange | None = None) -> None:
+    def add(self, array: ndarray, number_range: NumberRange | None = None) -> None:
         """Count the numbers of an array. They have to be finite. `found` is their range, if it is known."""
         import numpy
 
         if not array.size:
             return
-        found = range_of(array) if found is None else found
-        self.range = found if self.range is None else self.range.joined(found)
-        self._grow(max(-found.least, found.most))
+        number_range = range_of(array) if number_range is None else number_range
+        self.range = number_range if self.range is None else self.range.joined(number_range)
+        self._grow(max(-number_range.least, number_range.most))
         if not self._reach:
             self._counts[_BINS] += array.size
             return
@@ -134,7 +134,7 @@ class Histogram:
             return self._percentile(whole)
         error = self._squared_error if method == "mse" else self._divergence
         candidates = [NumberRange(whole.least * share, whole.most * share) for share in _SHARES]
-        return min(reversed(candidates), key=lambda each: error(each, levels))
+        return min(reversed(candidates), key=lambda candidate: error(candidate, levels))
 
     def _percentile(self, whole: NumberRange) -> NumberRange:
         import numpy

@@ -34,7 +34,7 @@ class Requantize(Pass):
 
         if not self.recipe:
             raise OptionError(f"{self.name}: option recipe is missing: the name of a codegen or a target")
-        found = find_recipe(self.recipe)
-        if all(entry.out is None for entry in found.recipe.ops):
+        recipe = find_recipe(self.recipe)
+        if all(entry.out is None for entry in recipe.recipe.ops):
             raise OptionError(f"{self.name}: the recipe of '{self.recipe}' has no entry with out=rx.Requantize(...)")
-        requantize_layers(op, found.recipe.patterns(found.checked_rows()))
+        requantize_layers(op, recipe.recipe.patterns(recipe.checked_rows()))

@@ -43,12 +43,12 @@ def rounded_weights(
 
     channels: statistics of the products' data. They weight the errors of each input channel.
     """
-    made: dict[Operand, Rounded] = {}
+    roundeds: dict[Operand, Rounded] = {}
     for layer in placement.layers:
         for name, value in layer.weights():
             if not layer.types[name].derived:
-                made[layer, name] = _rounded(layer, name, value, channels, corrections)
-    return made
+                roundeds[layer, name] = _rounded(layer, name, value, channels, corrections)
+    return roundeds
 
 
 def _rounded(
@@ -84,14 +84,14 @@ def _rounded(
 def _stated(layer: Layer, name: str, elements: ndarray, axis: int) -> Scale:
     """Return the scale that the recipe states for a constant."""
     type_, entry = layer.types[name], layer.fixed[name]
-    made = fixed_scale(entry, type_, axis)
+    scale = fixed_scale(entry, type_, axis)
     count = elements.shape[axis] if type_.granularity == "channel" else 1
-    if type_.granularity == "block" or made.scale.size != count or made.scale.shape != made.zero_point.shape:
+    if type_.granularity == "block" or scale.scale.size != count or scale.scale.shape != scale.zero_point.shape:
         raise RelaxError(
             f"recipe: {entry!r}: the constant '{name}' of {layer.node} has the type '{type_}', so scale=, zero= or "
-            f"range= has to be for {count}, got {made.scale.size}"
+            f"range= has to be for {count}, got {scale.scale.size}"
         )
-    return made
+    return scale
 
 
 def with_room_for_biases(
@@ -113,7 +113,7 @@ def with_room_for_biases(
 
 
 def _reader(layer: Layer, value: Value) -> Operation:
-    return next(each for each in layer.match.operations if value in list(each.operands))
+    return next(operation for operation in layer.match.operations if value in list(operation.operands))
 
 
 def errors_of_weights(rounded: Mapping[Operand, Rounded]) -> Iterator[tuple[Layer, ndarray]]:

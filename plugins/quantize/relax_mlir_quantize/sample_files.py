@@ -45,7 +45,7 @@ def read_samples(path: Path) -> Mapping[str, Any] | list[SampleFile]:
         )
     if not arrays and not files:
         raise ModelError(f"{path}: the folder has no .npy or .npz file")
-    return {each.stem: _read_array(each) for each in arrays} if arrays else [SampleFile(each) for each in files]
+    return {array.stem: _read_array(array) for array in arrays} if arrays else [SampleFile(file) for file in files]
 
 
 def read_arrays(path: Path, *names: str) -> dict[str, Any]:

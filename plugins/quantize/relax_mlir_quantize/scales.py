@@ -99,7 +99,7 @@ def scale_of_weights(
 
     is_searched: choose ranges by the least squared error. importance: factors of the squared errors.
     """
-    others = tuple(each for each in range(weights.ndim) if each != axis)
+    others = tuple(index for index in range(weights.ndim) if index != axis)
     if type_.granularity == "tensor":
         others, axis = tuple(range(weights.ndim)), 0
     import numpy
@@ -111,8 +111,8 @@ def scale_of_weights(
     best = numpy.full(least.shape, numpy.inf)
     shares = numpy.ones(least.shape)
     for share in _SHARES:
-        found = scale_of_ranges(least * share, most * share, type_, axis)
-        error = ((found.rounded(weights) - weights) ** 2 * (1.0 if importance is None else importance)).sum(others)
+        scale = scale_of_ranges(least * share, most * share, type_, axis)
+        error = ((scale.rounded(weights) - weights) ** 2 * (1.0 if importance is None else importance)).sum(others)
         shares = numpy.where(error < best, share, shares)
         best = numpy.minimum(error, best)
     return scale_of_ranges(least * shares, most * shares, type_, axis)
@@ -134,7 +134,7 @@ def scale_for_sums(x: Scale, w: Scale, bias: ndarray, type_: OperandType, axis: 
     """Return the scale of w, larger if the bias would not fit its type with the product of the scales of x and w."""
     import numpy
 
-    others = tuple(each for each in range(bias.ndim) if each != axis)
+    others = tuple(index for index in range(bias.ndim) if index != axis)
     most = abs(bias.astype(float)).max(others if w.scale.ndim else None)
     least = most / (type_.limits[1] * x.scale.astype(float) * _MOST_OF_BIAS)
     if (w.scale >= least).all():

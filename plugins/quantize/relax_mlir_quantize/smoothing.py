@@ -70,27 +70,27 @@ def check_strength(strength: float | None) -> None:
 def smoothed_sources(placement: Placement) -> list[Smoothed]:
     """Return operations with proportional channels that only quantized linear layers read."""
     products = _linear_products(placement)
-    found: dict[Operation, Smoothed] = {}
+    smootheds: dict[Operation, Smoothed] = {}
     for product in products.values():
         source = _source_before(product.data)
-        constants = [] if source is None or source in found else _constants(source)
+        constants = [] if source is None or source in smootheds else _constants(source)
         if source is None or not constants:
             continue
         readers = list(_readers(source.results[0], source.results[0]))
         if all(reader in products and products[reader].data == data for reader, data in readers):
             read_by = [products[reader] for reader in dict.fromkeys(each for each, _ in readers)]
-            found[source] = Smoothed(source, constants, read_by)
-    return list(found.values())
+            smootheds[source] = Smoothed(source, constants, read_by)
+    return list(smootheds.values())
 
 
 def _linear_products(placement: Placement) -> dict[Operation, Weighted]:
     """Return the products of quantized data and a constant matrix."""
-    made = {}
+    linear_products = {}
     for layer in placement.layers:
         product = product_of(layer)
         if product is not None and _is_linear(product) and _is_static(layer, product.data):
-            made[product.op.operation] = product
-    return made
+            linear_products[product.op.operation] = product
+    return linear_products
 
 
 def _is_linear(product: Weighted) -> bool:
@@ -123,8 +123,8 @@ def _constants(source: Operation) -> list[_Constant]:
     own = [_Constant(source, place) for place in (0, 1) if _is_of_channels(source.operands[place], source.results[0])]
     if source.name == "relax.multiply" and own:
         return own[:1]
-    before = (_constants_before(each, source.results[0]) for each in source.operands)
-    found = next((each for each in before if each), [])
+    before = (_constants_before(operand, source.results[0]) for operand in source.operands)
+    found = next((constants for constants in before if constants), [])
     # A sum is proportional if both operands are.
     return found if source.name == "relax.multiply" else [*found, *own] if found and own else []
 
@@ -146,7 +146,7 @@ def _is_over_channels(norm: Operation) -> bool:
         return False
     if not (getattr(norm.opview, "center", True) and getattr(norm.opview, "scale", True)):
         return False
-    return all(is_constant(each) and len(shape_of(each) or ()) == 1 for each in constants)
+    return all(is_constant(constant) and len(shape_of(constant) or ()) == 1 for constant in constants)
 
 
 def _has_same_channels(one: Value, other: Value) -> bool:
@@ -163,31 +163,31 @@ def _readers(value: Value, norm: Value) -> Iterator[tuple[Operation, Value]]:
             yield user, value
 
 
-def smooth(found: Collection[Smoothed], channels: Mapping[Value, Channels], strength: float) -> int:
+def smooth(smootheds: Collection[Smoothed], channels: Mapping[Value, Channels], strength: float) -> int:
     """Divide channels of sources by factors, and multiply the weights behind. Returns the number of changed sources.
 
     channels: statistics of the sources' results. strength: 0 leaves the weights' ranges equal, 1 the activations'.
     """
-    return sum(_smooth(each, channels[each.value].most, strength) for each in found)
+    return sum(_smooth(smoothed, channels[smoothed.value].most, strength) for smoothed in smootheds)
 
 
-def _smooth(found: Smoothed, most: ndarray | None, strength: float) -> bool:
+def _smooth(smoothed: Smoothed, most: ndarray | None, strength: float) -> bool:
     import numpy
 
     # Earlier factors have replaced weights.
-    products = [weighted(each.op.operation.results[0]) for each in found.products]
-    parameters = [floats_of(each.value) for each in found.constants]
-    if most is None or None in products or any(each is None for each in parameters):
+    products = [weighted(each.op.operation.results[0]) for each in smoothed.products]
+    parameters = [floats_of(each.value) for each in smoothed.constants]
+    if most is None or None in products or any(parameter is None for parameter in parameters):
         return False
     read_by = [each for each in products if each is not None]
     weights = numpy.max([abs(each.by_group()).max((0, 1, 3)) for each in read_by], axis=0)
     factors = _factors(most, weights, strength)
     divided = [array / factors for array in parameters if array is not None]
     scaled = [product.scaled_weights(factors, "inputs") for product in read_by]
-    fits = (are_numbers(array, dtype_of(each.value)) for each, array in zip(found.constants, divided, strict=True))
+    fits = (are_numbers(array, dtype_of(each.value)) for each, array in zip(smoothed.constants, divided, strict=True))
     if any(each is None for each in scaled) or not all(fits):
         return False
-    for constant, array in zip(found.constants, divided, strict=True):
+    for constant, array in zip(smoothed.constants, divided, strict=True):
         replace(constant.operation, constant.place, array)
     for product, scaled_array in zip(read_by, scaled, strict=True):
         assert scaled_array is not None

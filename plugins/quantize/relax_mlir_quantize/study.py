@@ -222,7 +222,7 @@ def _run(program: Callable[..., Any], arguments: Sequence[ndarray], mask: ndarra
     import numpy
 
     results = program(*arguments, *(numpy.array(each) for each in mask))
-    return [to_numpy(each) for each in (results if isinstance(results, (list, tuple)) else [results])]
+    return [to_numpy(result) for result in (results if isinstance(results, (list, tuple)) else [results])]
 
 
 def _seconds(program: Observer, arguments: Sequence[ndarray]) -> float:

@@ -67,7 +67,7 @@ class TensorEntries:
             return None
         value = match.root.results[0] if name == RESULT else match[name]
         names = (f"{node_of(match.root)}.{name}", self.name(value))
-        entries = [self._entries[each] for each in names if each in self._entries]
+        entries = [self._entries[text] for text in names if text in self._entries]
         return next((entry for entry in entries if is_asked(entry)), None)
 
 

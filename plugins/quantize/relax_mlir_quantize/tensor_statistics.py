@@ -57,8 +57,8 @@ def rescale(
 
     Matches of the placement contain the old weights then.
     """
-    channels = {each.value: Channels(len(shape_of(each.value) or ()) - 1) for each in sources}
-    _see(module, function, {value: [each.add] for value, each in channels.items()}, samples, progress)
+    channels = {source.value: Channels(len(shape_of(source.value) or ()) - 1) for source in sources}
+    _see(module, function, {value: [channel.add] for value, channel in channels.items()}, samples, progress)
     with module.context:
         count = smooth_channels(sources, channels, strength) if strength is not None else 0
         return bool(count + (equalize_layers(placement) if equalize else 0))

@@ -62,7 +62,7 @@ class _Copy:
             self.placement: Placement = variants.placed(self.module, variant.choices)
             self.scales: Mapping[ScaleGroup, Scale] = variants.scales(self.module, self.placement)
             rounded, self.biases = variants.rounding(self.module, self.placement, self.scales)
-            self.roundings = {each: _rounding(*each, how) for each, how in rounded.items()}
+            self.roundings = {key: _rounding(*key, how) for key, how in rounded.items()}
             unbind = UnbindParams(function=variants.function, weights=tuple(names))
             self.weights = unbind.chosen(self.function, "trainable")
 
@@ -109,7 +109,7 @@ def with_weights(variants: Variants, variant: Variant, arrays: Mapping[str, Any]
     with copy.module.context:
         for weight in copy.weights:
             _set(weight, checked.get(weight.name, known[weight.name]))
-        rounded: dict[Operand, Rounded] = {each: how.quantization() for each, how in copy.roundings.items()}
+        rounded: dict[Operand, Rounded] = {key: how.quantization() for key, how in copy.roundings.items()}
         Insertion(copy.placement, copy.scales, rounded, {}).run()
     copy.module.verify()
     return copy.module

@@ -240,15 +240,15 @@ class Variants:
             if not (more := dict(_without_kernel(trial, self._found.codegen))):
                 break
             inside |= {key_of(each): each.match.operations for each in more}
-            refused |= {key_of(each): reason for each, reason in more.items()}
-        taken = {each for layer in trial.layers for each in layer.match.operations}
+            refused |= {key_of(name): reason for name, reason in more.items()}
+        taken = {operation for layer in trial.layers for operation in layer.match.operations}
         self._first = {key: reason for key, reason in refused.items() if not taken.isdisjoint(inside[key])}
         self.placement = self.placed(self.module)
 
     def _has_alternatives(self) -> bool:
         """Check whether other entries match operations of layers."""
-        others = self.placed(self.module, {key_of(each): "" for each in self.placement.layers})
-        taken = {each for layer in others.layers for each in layer.match.operations}
+        others = self.placed(self.module, {key_of(layer): "" for layer in self.placement.layers})
+        taken = {operation for layer in others.layers for operation in layer.match.operations}
         return any(not taken.isdisjoint(layer.match.operations) for layer in self.placement.layers)
 
     def settled(self, choices: Choices, codegen: type[Codegen] | None) -> Variant:
@@ -265,7 +265,7 @@ class Variants:
             refused = {} if codegen is None else dict(_without_kernel(variant, codegen))
             if not refused:
                 return variant
-            choices = {**choices, **{key_of(each): reason for each, reason in refused.items()}}
+            choices = {**choices, **{key_of(key): reason for key, reason in refused.items()}}
 
     def _unseen(self, choices: Choices) -> dict[ChoiceKey, str]:
         """Return entries of layers with tensors that the calibration of other entries has not seen."""
@@ -306,9 +306,9 @@ def _insertion_on_trial(module: Module, placement: Placement, scales: Mapping[Sc
 def _without_kernel(variant: Variant, codegen: type[Codegen]) -> Iterator[tuple[Layer, str]]:
     """Yield the layers without a matching pattern in quantized form, with the reasons."""
     composites = codegen.composites()
-    entries = {each.name for each in codegen.recipe.ops} if codegen.recipe is not None else set[str]()
+    entries = {op.name for op in codegen.recipe.ops} if codegen.recipe is not None else set[str]()
     for layer, (value, _) in zip(variant.layers, variant.results, strict=True):
-        if any(each.granularity == "block" for each in layer.types.values()):
+        if any(type_.granularity == "block" for type_ in layer.types.values()):
             continue  # an operator outside of the patterns computes such a layer
         root = made_by(value)
         assert root is not None

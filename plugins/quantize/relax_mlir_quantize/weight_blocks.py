@@ -44,8 +44,8 @@ def can_be_in_blocks(match: Match, name: str, type_: OperandType) -> bool:
         return False
     if not is_constant(value) or len(shape_of(value) or ()) != 2:
         return False
-    readers = [each for each in match.operations if value in list(each.operands)]
-    return all(each.name == "relax.matmul" and each.operands[1] == value for each in readers)
+    readers = [operation for operation in match.operations if value in list(operation.operands)]
+    return all(reader.name == "relax.matmul" and reader.operands[1] == value for reader in readers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +109,8 @@ def in_blocks(
         numbers = _padded(weights[:, part].T.astype(numpy.float32), count * type_.block)
         found = _BlockSearch(numbers.reshape(-1, count, type_.block), factors, type_).run()
         codes[part], scale[part], zero[part] = found[0].reshape(len(numbers), -1)[:, :depth], found[1], found[2]
-    made = Blocks(type_, codes, scale, None if type_.symmetric else zero)
-    return made if mean is None else _balanced(made, weights, spread, mean)
+    blocks = Blocks(type_, codes, scale, None if type_.symmetric else zero)
+    return blocks if mean is None else _balanced(blocks, weights, spread, mean)
 
 
 def _balanced(blocks: Blocks, weights: ndarray, variance: ndarray, mean: ndarray) -> Blocks:
@@ -223,8 +223,8 @@ def multiply_by_blocks(product: Operation, blocks: Blocks) -> Value:
         packed = packed_codes(blocks.codes, bits, block)
         zero = None if blocks.zero_point is None else const(blocks.zero_point)
         scale = const(blocks.scale, dtype_of(x))
-        made = relax.matmul_nbits(x, const(packed), scale, zero, None, bits=bits, block_size=block)
-        made = stated(made, result_type(product.opview))
-    product.results[0].replace_all_uses_with(made)
+        multiply = relax.matmul_nbits(x, const(packed), scale, zero, None, bits=bits, block_size=block)
+        multiply = stated(multiply, result_type(product.opview))
+    product.results[0].replace_all_uses_with(multiply)
     product.erase()
-    return made
+    return multiply

@@ -70,7 +70,7 @@ class WeightRounding:
     def rounded(self, value: Value) -> Value:
         """Return the rounded weights, computed at the insertion point. Gradients pass straight through."""
         if isinstance(how := self.how, Scale):
-            axes = None if not self.ratio.ndim else [each for each in range(value.type.rank) if each != how.axis]
+            axes = None if not self.ratio.ndim else [index for index in range(value.type.rank) if index != how.axis]
             return self._rounded(value, axes, how.axis, how.type.dtype)
         depth, columns = value.type.shape
         rows, extra = relax.permute_dims(value), -depth % how.type.block
@@ -127,7 +127,7 @@ def _largest(rows: ndarray, how: Scale | Blocks) -> ndarray:
         return abs(rows).max(1)
     if not how.scale.ndim:
         return abs(rows).max(keepdims=False)
-    return abs(rows).max(tuple(each for each in range(rows.ndim) if each != how.axis))
+    return abs(rows).max(tuple(index for index in range(rows.ndim) if index != how.axis))
 
 
 def _limits(how: Scale | Blocks) -> tuple[float, float]:

@@ -30,9 +30,9 @@ def read_page(path: str) -> Row:
         raise RelaxError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         text = ""
-    found = _DATA.search(text)
+    match = _DATA.search(text)
     try:
-        data = json.loads(found[1]) if found else None
+        data = json.loads(match[1]) if match else None
     except ValueError:
         data = None
     if not isinstance(data, dict) or any(name not in data for name in _NEEDED):
@@ -84,12 +84,12 @@ def _side() -> Row:
 
 def _calls(data: Row) -> list[tuple[list[str], str, float | None]]:
     """Return nodes, kernel and time of each kernel call. A call without nodes is its own node."""
-    found = []
+    calls = []
     for call in data["calls"]:
         if call["kernel"] is not None:
             kernel = data["kernels"][call["kernel"]]["name"]
-            found.append((list(call["origins"]) or [kernel], kernel, call.get("seconds")))
-    return found
+            calls.append((list(call["origins"]) or [kernel], kernel, call.get("seconds")))
+    return calls
 
 
 def _joined(groups: Sequence[Sequence[str]]) -> dict[str, str]:

@@ -97,13 +97,13 @@ def report_data(
 
 def _pieces(code: Sequence[Row]) -> Row:
     """Count the pieces of code that were compiled and found in the cache."""
-    made = [fact for fact in code if not fact["cached"]]
-    return {"made": len(made), "found": len(code) - len(made), "seconds": sum(fact["seconds"] or 0 for fact in made)}
+    facts = [fact for fact in code if not fact["cached"]]
+    return {"made": len(facts), "found": len(code) - len(facts), "seconds": sum(fact["seconds"] or 0 for fact in facts)}
 
 
 def _steps(part: KernelTime) -> list[Row]:
     """Return the steps that a part reports, and the rest of its time."""
-    told = [(each.name, each.nodes, part.operator_of(each), each.calls, each.seconds) for each in part.steps]
+    told = [(step.name, step.nodes, part.operator_of(step), step.calls, step.seconds) for step in part.steps]
     rows = [*told, (BETWEEN_STEPS, (), "", None, part.between_steps)]
     return [dict(zip(("name", "nodes", "operator", "calls", "seconds"), row, strict=True)) for row in rows]
 
@@ -119,8 +119,8 @@ def _add_times(calls: list[Row], kernels: Sequence[Row], measured: Measured) -> 
     for call in calls:
         if call["kernel"] is None:
             continue
-        if found := times.get((kernels[call["kernel"]]["name"], tuple(call["origins"]))):
-            time = found.pop(0)
+        if kernel_times := times.get((kernels[call["kernel"]]["name"], tuple(call["origins"]))):
+            time = kernel_times.pop(0)
             call["seconds"] = time.seconds
             call["spread"] = [time.fastest_seconds, time.slowest_seconds]
             if time.steps:

@@ -57,7 +57,7 @@ def _describe_parts(journal: Journal, links: Links) -> None:
         codegen = kernel["codegen"]
         origins = dict.fromkeys(origin for call in kernel["calls"] for origin in links.calls[call]["origins"])
         counts = Counter(of_node[origin] for origin in origins if origin in of_node)
-        if not counts and sum(each["codegen"] == codegen for each in parts) == 1:
+        if not counts and sum(part["codegen"] == codegen for part in parts) == 1:
             counts = Counter({name.partition(".")[2]: count for name, count in matched.get(codegen, {}).items()})
         kernel["title"] = f"{codegen}, part {number}" if len(parts) > 1 else f"{codegen}, all in one part"
         kernel["operator"] = "+".join(f"{count} {name}" if count > 1 else name for name, count in counts.items())
@@ -75,8 +75,8 @@ def _kernels(journal: Journal) -> list[Row]:
     for fact in journal.of("loops"):
         loops[fact["kernel"]].append(_without(fact, "kind", "kernel"))
     names = dict.fromkeys(fact["callee"] for fact in journal.of("call") if fact["callee"])
-    made = [fact for fact in journal.of("external") if not fact["reason"]]
-    codegens = {f"{fact['name']}.{function}": fact["codegen"] for fact in made for function in fact["functions"]}
+    facts = [fact for fact in journal.of("external") if not fact["reason"]]
+    codegens = {f"{fact['name']}.{function}": fact["codegen"] for fact in facts for function in fact["functions"]}
     return [
         {
             "name": name,
@@ -165,10 +165,10 @@ def _operators(journal: Journal, calls: Sequence[Row]) -> list[Row]:
 # ---- nodes ----
 
 
-def _by_origin(made: Iterable[Row]) -> dict[str, list[int]]:
+def _by_origin(rows: Iterable[Row]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = defaultdict(list)
-    for number, each in enumerate(made):
-        for name in each["origins"]:
+    for number, row in enumerate(rows):
+        for name in row["origins"]:
             found[name].append(number)
     return found
 

@@ -46,12 +46,12 @@ def check_shapes(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> Non
 
 def _function_of(artifact: Artifact) -> Signature:
     """Return the measured function: `main`, or else the first one."""
-    return next((each for each in artifact.signatures if each.name == _MAIN), artifact.signatures[0])
+    return next((signature for signature in artifact.signatures if signature.name == _MAIN), artifact.signatures[0])
 
 
 def _sizes(signature: Signature, shapes: Mapping[str, Sequence[int]]) -> tuple[dict[str, int], list[str]]:
     """Return the values of symbols, and the names of unbound symbols."""
-    described = {each.name: each for each in spread_inputs(signature).inputs}
+    described = {input_.name: input_ for input_ in spread_inputs(signature).inputs}
     sizes = InputSizes()
     for name, shape in shapes.items():
         if name not in described or described[name].kind != "tensor":

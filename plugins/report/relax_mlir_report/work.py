@@ -22,7 +22,7 @@ def add_work(calls: Sequence[Row], kernels: Sequence[Row], sizes: Mapping[str, i
     """Add `flops` and `bytes` to each call. None if a size is unknown or loops are not described."""
     for call in calls:
         types = [_type(place["type"], sizes) for place in [*call["inputs"], *call["outputs"]]]
-        bytes_ = [_bytes(*each) for each in types]
+        bytes_ = [_bytes(*type_) for type_ in types]
         call["bytes"] = None if None in bytes_ else sum(filter(None, bytes_))
         loops = [] if call["kernel"] is None else kernels[call["kernel"]]["loops"]
         call["flops"] = flops_of(loops, [shape for _, shape in types])
@@ -31,17 +31,17 @@ def add_work(calls: Sequence[Row], kernels: Sequence[Row], sizes: Mapping[str, i
 def flops_of(loops: Sequence[Row], shapes: Sequence[Shape] = ()) -> int | None:
     """Return the float operations of a call with parameters of these shapes."""
     total = 0
-    for each in loops:
-        sizes = [_loop_size(size, shapes) for size in each["sizes"]]
-        if each["reason"]:
+    for loop in loops:
+        sizes = [_loop_size(size, shapes) for size in loop["sizes"]]
+        if loop["reason"]:
             return None
-        if not each["flops"] and not each["epilogue"]:
+        if not loop["flops"] and not loop["epilogue"]:
             continue  # data movement only
         if None in sizes:
             return None
         known = [size for size in sizes if size is not None]
-        elements = prod(size for dim, size in enumerate(known) if dim not in each["reductions"])
-        total += prod(known) * each["flops"] + elements * (each["epilogue"] or 0)
+        elements = prod(size for dim, size in enumerate(known) if dim not in loop["reductions"])
+        total += prod(known) * loop["flops"] + elements * (loop["epilogue"] or 0)
     return total if loops else None
 
 

@@ -64,7 +64,9 @@ def packed(kernels: Sequence[PackedKernel], subgroup: int, *, counts_blocks: boo
         places[module] = place
         place += len(module)
     rows = [_NUMBERS.pack(MAGIC, len(kernels), subgroup, 0)]
-    rows += [_NUMBERS.pack(places[each.module], len(each.module), each.words, counts_blocks) for each in kernels]
+    rows += [
+        _NUMBERS.pack(places[kernel.module], len(kernel.module), kernel.words, counts_blocks) for kernel in kernels
+    ]
     return b"".join([*rows, *modules])
 
 

@@ -45,7 +45,7 @@ class SpirvBackend(Backend):
             shared_bytes=device.kernels_shared,
             block_threads=device.threads,
             warp=device.subgroup,
-            instructions=tuple(each.instruction for each in device.matrices),
+            instructions=tuple(matrix.instruction for matrix in device.matrices),
         )
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
@@ -62,13 +62,13 @@ class SpirvBackend(Backend):
 
         names = kernel_names(module, target, options)
         data = self.kernels(module, target)
-        for each in _spirv_modules(module):
-            each.erase()
+        for spirv_module in _spirv_modules(module):
+            spirv_module.erase()
         for name in (WORDS, KERNELS_TEXT):
             if name in module.operation.attributes:
                 del module.operation.attributes[name]
         host = find_backend("llvm").build(
-            module, target.on_host(each.name for each in (*OPTIONS, MATRICES, VERSION)), options
+            module, target.on_host(option.name for option in (*OPTIONS, MATRICES, VERSION)), options
         )
         code = DeviceCode(self.api, str(target), self.format_of(target), names, memoryview(data))
         return replace(host, devices=(code,))
@@ -83,18 +83,18 @@ class SpirvBackend(Backend):
 
         with module.context:
             space = environment(self.api, device_of(target).version)
-        binaries = [binary_of(each, space) for each in _spirv_modules(module)]
+        binaries = [binary_of(spirv_module, space) for spirv_module in _spirv_modules(module)]
         words = words_of_kernels(module)
         if len(binaries) == 1:
             binaries *= len(words)
-        counts = any(operations_named(each, *OF_SUBGROUPS) for each in _spirv_modules(module))
+        counts = any(operations_named(spirv_module, *OF_SUBGROUPS) for spirv_module in _spirv_modules(module))
         rows = [PackedKernel(binary, count) for binary, count in zip(binaries, words, strict=True)]
         subgroup = device_of(target).subgroup if counts else 0
         return packed(rows, subgroup, counts_blocks=self.api == "vulkan")
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """Return the kernels in the dialect spirv."""
-        return "\n".join(str(each) for each in _spirv_modules(module))
+        return "\n".join(str(spirv_module) for spirv_module in _spirv_modules(module))
 
 
 def words_of_kernels(module: Module) -> list[int]:
@@ -103,4 +103,4 @@ def words_of_kernels(module: Module) -> list[int]:
 
 
 def _spirv_modules(module: Module) -> list[Operation]:
-    return [each for each in operations_of(body_of(module.operation)) if each.name == "spirv.module"]
+    return [operation for operation in operations_of(body_of(module.operation)) if operation.name == "spirv.module"]

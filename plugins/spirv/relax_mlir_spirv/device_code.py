@@ -8,8 +8,8 @@ from relax_mlir.bindings.navigation import body_of, operations_of
 
 
 def kernel_modules(op: Operation) -> list[Operation]:
-    return [each for each in operations_of(body_of(op)) if each.name == "gpu.module"]
+    return [operation for operation in operations_of(body_of(op)) if operation.name == "gpu.module"]
 
 
 def kernels_of(module: Operation) -> list[Operation]:
-    return [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "gpu.func"]
+    return [operation for operation in operations_of(module.regions[0].blocks[0]) if operation.name == "gpu.func"]

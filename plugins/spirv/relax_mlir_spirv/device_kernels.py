@@ -69,15 +69,15 @@ def read_kernels(code: DeviceCode, *formats: str) -> list[SpirvKernel]:
         raise ArtifactError(f"{code.label} are of another version than this release reads")
     if count != len(code.kernels) or _NUMBERS.size * (1 + count) > len(code.data):
         raise ArtifactError(f"{code.label} are damaged: there are {len(code.kernels)}, their code says {count}")
-    found = []
+    kernels = []
     for place in range(1, count + 1):
         begin, size, words, is_told_blocks = _NUMBERS.unpack_from(code.data, _NUMBERS.size * place)
         module = bytes(code.data[begin : begin + size])
         is_text = code.format == TEXT_FORMAT
         if len(module) != size or not (is_text or _is_spirv(module)):
             raise ArtifactError(f"{code.label} are damaged: '{code.kernels[place - 1]}' is no SPIR-V")
-        found.append(SpirvKernel(module, words, subgroup, bool(is_told_blocks)))
-    return found
+        kernels.append(SpirvKernel(module, words, subgroup, bool(is_told_blocks)))
+    return kernels
 
 
 def _is_spirv(module: bytes) -> bool:
@@ -91,7 +91,7 @@ def version_of(module: bytes) -> tuple[int, int]:
 
 def capabilities(module: bytes) -> Iterator[int]:
     """Yield the numbers of the capabilities that a module declares."""
-    declared = takewhile(lambda each: each[0] == _OP_CAPABILITY, _instructions(module))
+    declared = takewhile(lambda instruction: instruction[0] == _OP_CAPABILITY, _instructions(module))
     return (operands[0] for _, operands in declared)
 
 
@@ -113,7 +113,7 @@ def block_needs(module: bytes) -> BlockNeeds:
         elif opcode == _OP_ARRAY:
             sizes[operands[0]] = sizes.get(operands[1], 0) * numbers.get(operands[2], 0)
         elif opcode == _OP_STRUCT:
-            sizes[operands[0]] = sum(sizes.get(each, 0) for each in operands[1:])
+            sizes[operands[0]] = sum(sizes.get(operand, 0) for operand in operands[1:])
         elif opcode == _OP_POINTER:
             pointed[operands[0]] = operands[2]
         elif opcode == _OP_CONSTANT:
@@ -128,9 +128,9 @@ def too_large(kernels: Sequence[SpirvKernel], threads: int, shared_bytes: int | 
 
     Without `shared_bytes` memory is not checked: in a module of several kernels its use per kernel is unknown.
     """
-    needs = [block_needs(module) for module in {each.module for each in kernels}]
-    most_threads = max((each.threads_of(threads) for each in needs), default=0)
-    most_shared = max((each.shared_bytes for each in needs), default=0)
+    needs = [block_needs(module) for module in {kernel.module for kernel in kernels}]
+    most_threads = max((need.threads_of(threads) for need in needs), default=0)
+    most_shared = max((need.shared_bytes for need in needs), default=0)
     if most_threads > threads:
         return f"blocks of {most_threads} threads, at most {threads} here"
     if shared_bytes is not None and most_shared > shared_bytes:

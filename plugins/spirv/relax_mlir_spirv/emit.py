@@ -48,7 +48,7 @@ def block_size(symbol: str, threads: int) -> None:
     for name, value, further in ((symbol, threads, {"spec_id": ir.IntegerAttr.get(i32, 0)}), (one, 1, {})):
         attributes = {"sym_name": ir.StringAttr.get(name), "default_value": ir.IntegerAttr.get(i32, value), **further}
         ir.Operation.create("spirv.SpecConstant", attributes=attributes)
-    parts = ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(each) for each in (symbol, one, one)])
+    parts = ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(text) for text in (symbol, one, one)])
     attributes = {
         "sym_name": ir.StringAttr.get(size),
         "type": ir.TypeAttr.get(ir.VectorType.get([3], i32)),

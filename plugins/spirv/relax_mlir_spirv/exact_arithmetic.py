@@ -23,9 +23,9 @@ def say_exact(module: Operation, api: str) -> None:
         for entry in entries:
             _say(entry, "ContractionOff")
         return
-    for each in ops:
-        if each.name in _ARITHMETIC:
-            each.attributes["no_contraction"] = ir.UnitAttr.get()
+    for op in ops:
+        if op.name in _ARITHMETIC:
+            op.attributes["no_contraction"] = ir.UnitAttr.get()
     widths = sorted({width for each in ops for result in each.results for width in _float_width(result.type)})
     for entry in entries:
         for width in widths:
@@ -45,7 +45,7 @@ def _say(entry: Operation, mode: str, values: Sequence[int] = ()) -> None:
     attributes = {
         "fn": entry.attributes["fn"],
         "execution_mode": ir.Attribute.parse(f"#spirv.execution_mode<{mode}>"),
-        "values": ir.ArrayAttr.get([ir.IntegerAttr.get(i32, each) for each in values]),
+        "values": ir.ArrayAttr.get([ir.IntegerAttr.get(i32, value) for value in values]),
     }
     with ir.InsertionPoint.after(entry):
         ir.Operation.create("spirv.ExecutionMode", attributes=attributes)

@@ -59,16 +59,16 @@ def matrices_of_text(text: str, threads: int) -> Matrices | None:
 
     None for other texts, and for matrices with fewer results than threads.
     """
-    found = re.fullmatch(rf"({'|'.join(FACTORS)}):(\d+)x(\d+)x(\d+)", text)
-    if found is None:
+    match = re.fullmatch(rf"({'|'.join(FACTORS)}):(\d+)x(\d+)x(\d+)", text)
+    if match is None:
         return None
-    rows, columns, steps = map(int, found.groups()[1:])
+    rows, columns, steps = map(int, match.groups()[1:])
     fits = all(LEAST <= size <= MOST and not size & (size - 1) for size in (rows, columns, steps))
-    return Matrices(found[1], rows, columns, steps, threads) if fits and rows * columns >= threads else None
+    return Matrices(match[1], rows, columns, steps, threads) if fits and rows * columns >= threads else None
 
 
 def matrices_of_instruction(name: str) -> Matrices | None:
     """Parse an instruction's name. Return None for other instructions."""
     _, factors, sizes, threads = [*name.split("_"), *[""] * 3][:4]
-    found = matrices_of_text(f"{factors}:{sizes}", int(threads)) if threads.isdigit() and int(threads) else None
-    return found if found is not None and found.instruction == name else None
+    matrices = matrices_of_text(f"{factors}:{sizes}", int(threads)) if threads.isdigit() and int(threads) else None
+    return matrices if matrices is not None and matrices.instruction == name else None

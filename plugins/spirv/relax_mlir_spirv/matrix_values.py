@@ -22,7 +22,7 @@ def name_matrices(kernel: Operation) -> None:
     # SPIR-V's types have no signedness.
     signs = [_operands(each) if each.name == "gpu.subgroup_mma_compute" else None for each in ops]
     for op in ops:
-        arguments = [each for region in op.regions for block in region.blocks for each in block.arguments]
+        arguments = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
         for value in (*op.results, *arguments):
             type_ = _coop_type(value.type)
             if type_ is not None:
@@ -50,7 +50,7 @@ def row_length(op: Operation) -> Value:
 
 def _operands(multiply: Operation) -> Attribute | None:
     """Return the signedness operands of a product, or None for unsigned integers and floats."""
-    left, right, _ = (str(each.type) for each in multiply.operands)
+    left, right, _ = (str(operand.type) for operand in multiply.operands)
     signed = [name for name, type_ in (("ASigned", left), ("BSigned", right)) if f"x{_SIGNED}," in type_]
     if not signed:
         return None
@@ -59,8 +59,8 @@ def _operands(multiply: Operation) -> Attribute | None:
 
 
 def _coop_type(type_: Type) -> Type | None:
-    found = re.fullmatch(r'!gpu\.mma_matrix<(\d+x\d+x)[su]?(\w+), "(\w+)">', str(type_))
-    if found is None:
+    match = re.fullmatch(r'!gpu\.mma_matrix<(\d+x\d+x)[su]?(\w+), "(\w+)">', str(type_))
+    if match is None:
         return None
-    sizes, element, use = found.groups()
+    sizes, element, use = match.groups()
     return ir.Type.parse(f"!spirv.coopmatrix<{sizes}{element}, Subgroup, {_USES[use]}>")

@@ -178,4 +178,4 @@ def _known_or(known: int, given) -> Size:  # type: ignore[no-untyped-def]
 
 def _strides(type_: Type) -> list[int]:
     strides, _ = type_.get_strides_and_offset()
-    return [DYNAMIC if each == ir.ShapedType.get_dynamic_stride_or_offset() else each for each in strides]
+    return [DYNAMIC if stride == ir.ShapedType.get_dynamic_stride_or_offset() else stride for stride in strides]

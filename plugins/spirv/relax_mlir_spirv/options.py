@@ -81,14 +81,14 @@ def device_of(target: ChosenTarget) -> DeviceLimits:
 
 
 def _types(target: ChosenTarget) -> str:
-    given = target.option("lacks")
-    unknown = next((each for each in given.split(SEPARATOR) if given and each not in _TYPES), None)
+    types = target.option("lacks")
+    unknown = next((word for word in types.split(SEPARATOR) if types and word not in _TYPES), None)
     if unknown is not None:
         notes = [f"known: {', '.join(_TYPES)}"]
         if unknown == "i64":
             notes.append("addresses are of 64 bits: a device without i64 runs no program")
         raise OptionError(f"target '{target}': option 'lacks' has no type '{unknown}'", notes=notes)
-    return given
+    return types
 
 
 def _matrices(target: ChosenTarget, subgroup: int) -> tuple[Matrices, ...]:
@@ -108,7 +108,7 @@ def _matrices(target: ChosenTarget, subgroup: int) -> tuple[Matrices, ...]:
 
 
 def _word(target: ChosenTarget, name: str, known: tuple[str, ...]) -> str:
-    given = target.option(name) or known[0]
-    if given not in known:
-        raise OptionError(f"target '{target}': option '{name}' expects {' or '.join(known)}, got '{given}'")
-    return given
+    word = target.option(name) or known[0]
+    if word not in known:
+        raise OptionError(f"target '{target}': option '{name}' expects {' or '.join(known)}, got '{word}'")
+    return word

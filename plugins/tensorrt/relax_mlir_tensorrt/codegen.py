@@ -38,5 +38,5 @@ class TensorRt(Codegen):
     def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         """Return the bytes of an engine per public function. Raise RelaxError without TensorRT, or if a build fails."""
         chosen, trt = Options(**options), tensorrt()
-        engines = {each.name: build(trt, each, chosen) for each in public_functions(module.operation)}
+        engines = {function.name: build(trt, function, chosen) for function in public_functions(module.operation)}
         return packed("tensorrt", EnginePart(trt.__version__, engines))

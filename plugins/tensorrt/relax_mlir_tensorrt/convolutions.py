@@ -54,7 +54,7 @@ class _Windows:
         return _Windows([*windows_of(call).values()])
 
     def values(self, name: str) -> tuple[int, ...]:
-        return tuple(getattr(each, name) for each in self.windows)
+        return tuple(getattr(window, name) for window in self.windows)
 
     def lifted(self, converter: Converter, tensor: NetworkTensor, dims: Sequence[Dim]) -> NetworkTensor:
         """Return a tensor with the missing dimensions, of size 1, before the other spatial dimensions."""
@@ -235,5 +235,5 @@ def adaptive_pool(converter: Converter, node: FlatNode) -> NetworkTensor:
         data = converter.permuted(converter.tensor(node.operands[0]), order_of(layouts["data"]))
         mean = converter.reduce(data, "AVG", range(2, len(node.result.dims)))
         return converter.permuted(mean, _inverse(order_of(layouts["result"])))
-    windows = _Windows([Window(each, each) for each in _adaptive_taps(node.call) or []])
+    windows = _Windows([Window(tap, tap) for tap in _adaptive_taps(node.call) or []])
     return _result(converter, node, windows, _pooled(converter, node, windows, "AVERAGE"))

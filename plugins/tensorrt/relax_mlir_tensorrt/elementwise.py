@@ -86,7 +86,7 @@ def clip(converter: Converter, node: FlatNode) -> NetworkTensor:
 
 def _operands(converter: Converter, node: FlatNode) -> list[NetworkTensor]:
     rank = len(node.result.dims)
-    return [converter.with_rank(each, rank) for each in node.operands]
+    return [converter.with_rank(operand, rank) for operand in node.operands]
 
 
 @converts("add", dtypes=NUMBERS)
@@ -135,7 +135,7 @@ def prelu(converter: Converter, node: FlatNode) -> NetworkTensor:
     data, slopes = node.operands
     rank = len(data.dims)
     axis = node.call.axis % rank
-    shape = [slopes.dims[0] if each == axis else 1 for each in range(rank)]
+    shape = [slopes.dims[0] if index == axis else 1 for index in range(rank)]
     factors = converter.reshaped(converter.tensor(slopes), shape)
     return converter.network.add_parametric_relu(converter.tensor(data), factors).get_output(0)
 

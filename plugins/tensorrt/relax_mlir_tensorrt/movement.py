@@ -36,17 +36,17 @@ def permute(converter: Converter, node: FlatNode) -> NetworkTensor:
 @converts("broadcast_to", dtypes=ALL)
 def broadcast(converter: Converter, node: FlatNode) -> NetworkTensor:
     """Convert to a slice with stride 0 along broadcast dimensions."""
-    wanted = node.result.dims
+    dims = node.result.dims
     given = node.operands[0].dims
-    given = (*(1,) * (len(wanted) - len(given)), *given)
-    steps = [0 if one == 1 and other != 1 else 1 for one, other in zip(given, wanted, strict=True)]
-    source = converter.with_rank(node.operands[0], len(wanted))
-    return converter.sliced(source, [0] * len(wanted), wanted, steps).get_output(0)
+    given = (*(1,) * (len(dims) - len(given)), *given)
+    steps = [0 if one == 1 and other != 1 else 1 for one, other in zip(given, dims, strict=True)]
+    source = converter.with_rank(node.operands[0], len(dims))
+    return converter.sliced(source, [0] * len(dims), dims, steps).get_output(0)
 
 
 @converts("concat", dtypes=ALL)
 def concat(converter: Converter, node: FlatNode) -> NetworkTensor:
-    layer = converter.network.add_concatenation([converter.tensor(each) for each in node.operands])
+    layer = converter.network.add_concatenation([converter.tensor(operand) for operand in node.operands])
     layer.axis = normal_axis(node.call.axis, len(node.result.dims))
     return layer.get_output(0)
 
@@ -56,7 +56,7 @@ def split(converter: Converter, node: FlatNode) -> tuple[NetworkTensor, ...]:
     source, rank = converter.tensor(node.operands[0]), len(node.operands[0].dims)
     axis, at, parts = normal_axis(node.call.axis, rank), 0, []
     for ref in node.results:
-        start = [at if each == axis else 0 for each in range(rank)]
+        start = [at if index == axis else 0 for index in range(rank)]
         parts.append(converter.sliced(source, start, ref.dims, [1] * rank).get_output(0))
         size = ref.dims[axis]
         assert isinstance(size, int)
@@ -131,7 +131,7 @@ def _refuse_take(op: Operation, call: Call) -> str:
 
 @converts("take", refuse=_refuse_take, dtypes=ALL)
 def take(converter: Converter, node: FlatNode) -> NetworkTensor:
-    data, indices = (converter.tensor(each) for each in node.operands)
+    data, indices = (converter.tensor(operand) for operand in node.operands)
     axis = normal_axis(node.call.axis or 0, len(node.operands[0].dims))
     return converter.network.add_gather(data, indices, axis).get_output(0)
 
@@ -147,8 +147,10 @@ def _refuse_resize(op: Operation, call: Call) -> str:
         return f"TensorRT does not round by '{call.rounding_method}'"
     if call.out_dtype not in (None, call.data.dtype):
         return f"TensorRT computes a result of {call.data.dtype} from data of {call.data.dtype}, not {call.out_dtype}"
-    made = shape_of(op.results[0]) or ()
-    return "" if all(isinstance(size, int) for size in made[2:]) else "TensorRT needs static sizes of the resized image"
+    shape = shape_of(op.results[0]) or ()
+    return (
+        "" if all(isinstance(size, int) for size in shape[2:]) else "TensorRT needs static sizes of the resized image"
+    )
 
 
 @converts("image.resize2d", refuse=_refuse_resize, dtypes=FLOATS)

@@ -42,7 +42,7 @@ def batch_norm(converter: Converter, node: FlatNode) -> NetworkTensor:
     if rank >= 4 and axis == 1 and len(arrays) == len(names):
         return _scale(converter, node, data, arrays)
     channels = node.operands[2].dims[0]
-    along = [channels if each == axis else 1 for each in range(rank)]
+    along = [channels if index == axis else 1 for index in range(rank)]
     shaped = {name: converter.reshaped(converter.tensor(node.operand(name)), along) for name in names}
     spread = converter.binary(shaped["moving_var"], converter.number(call.epsilon, node.operands[0]), "SUM")
     y = converter.binary(data, shaped["moving_mean"], "SUB")
@@ -54,7 +54,7 @@ def batch_norm(converter: Converter, node: FlatNode) -> NetworkTensor:
 def _scale(converter: Converter, node: FlatNode, data: NetworkTensor, arrays: Sequence[ndarray]) -> NetworkTensor:
     import numpy
 
-    gamma, beta, mean, variance = (each.astype("float64") for each in arrays)
+    gamma, beta, mean, variance = (array.astype("float64") for array in arrays)
     scale = (gamma if node.call.scale else 1.0) / numpy.sqrt(variance + node.call.epsilon)
     shift = (beta if node.call.center else 0.0) - mean * scale
     dtype = NUMPY_NAME[node.operands[0].info.dtype]

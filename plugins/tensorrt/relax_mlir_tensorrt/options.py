@@ -34,10 +34,10 @@ class Options(NamedTuple):
     def _of(self, dim: Dim, which: int, name: str) -> int:
         if isinstance(dim, int) or dim is None:
             return dim or 0
-        if missing := [each for each in sorted(dim.variables) if each not in self.sizes]:
+        if missing := [variable for variable in sorted(dim.variables) if variable not in self.sizes]:
             example = ",".join(f"{each}:1-8-64" for each in missing)
             raise OptionError(f"the size {dim} of {name} is dynamic, and TensorRT needs its range: sizes='{example}'")
-        found = dim.substitute({each: self.sizes[each][which] for each in dim.variables})
+        found = dim.substitute({variable: self.sizes[variable][which] for variable in dim.variables})
         if not isinstance(found, int):
             raise OptionError(f"the size {dim} of {name} is not a number for {_shown(self.sizes)}")
         return found
@@ -48,21 +48,21 @@ def _shown(sizes: Mapping[str, ProfileRange]) -> str:
 
 
 def _bytes(text: str) -> int:
-    if (found := _BYTES.fullmatch(text)) is None or not int(found[1]):
+    if (match := _BYTES.fullmatch(text)) is None or not int(match[1]):
         raise ValueError(f"expects bytes, such as 1073741824, 512M or 1G, got '{text}'")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 def _sizes(text: str) -> dict[str, ProfileRange]:
     sizes: dict[str, ProfileRange] = {}
-    for each in filter(None, text.split(",")):
-        found = _SIZE.fullmatch(each)
-        range_ = ProfileRange(*map(int, found.groups()[1:])) if found else None
-        if found is None or range_ is None or not 1 <= range_.least <= range_.usual <= range_.most:
+    for word in filter(None, text.split(",")):
+        match = _SIZE.fullmatch(word)
+        range_ = ProfileRange(*map(int, match.groups()[1:])) if match else None
+        if match is None or range_ is None or not 1 <= range_.least <= range_.usual <= range_.most:
             raise ValueError(f"expects symbol:least-usual-most, such as n:1-8-64, got '{text}'")
-        if found[1] in sizes:
-            raise ValueError(f"names '{found[1]}' twice")
-        sizes[found[1]] = range_
+        if match[1] in sizes:
+            raise ValueError(f"names '{match[1]}' twice")
+        sizes[match[1]] = range_
     return sizes
 
 

@@ -26,7 +26,7 @@ def _refuse_matmul(op: Operation, call: Call) -> str:
 @converts("matmul", refuse=_refuse_matmul)
 def matmul(converter: Converter, node: FlatNode) -> NetworkTensor:
     """Convert to a matrix multiply layer. Operands have equal batch ranks, and a vector has one dimension less."""
-    batch = max(max(len(each.dims) - 2 for each in node.operands), 0)
+    batch = max(max(len(operand.dims) - 2 for operand in node.operands), 0)
     operands = [each for ref in node.operands for each in _operand(converter, ref, batch)]
     return converter.network.add_matrix_multiply(*operands).get_output(0)
 

@@ -31,7 +31,9 @@ def litert_peer(path: str, inputs: Mapping[str, Any], threads: int) -> tuple[str
             for place, value in given.items():
                 interpreter.set_tensor(place, value)
             interpreter.invoke()
-            return {each["name"]: interpreter.get_tensor(each["index"]) for each in interpreter.get_output_details()}
+            return {
+                detail["name"]: interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()
+            }
         except (ValueError, RuntimeError) as error:
             raise _refusal(path, error) from None
 
@@ -47,11 +49,11 @@ def _by_place(interpreter: Any, inputs: Mapping[str, Any], path: str) -> dict[in
     import numpy
 
     details = interpreter.get_input_details()
-    names = [each["name"] for each in details]
+    names = [detail["name"] for detail in details]
     if len(details) != len(inputs):
         raise OptionError(f"the program has {len(inputs)} input{'s'[: len(inputs) != 1]}, '{path}' {len(details)}")
-    values = [inputs[each] for each in names] if set(names) == set(inputs) else list(inputs.values())
-    return {each["index"]: numpy.asarray(value) for each, value in zip(details, values, strict=True)}
+    values = [inputs[name] for name in names] if set(names) == set(inputs) else list(inputs.values())
+    return {detail["index"]: numpy.asarray(value) for detail, value in zip(details, values, strict=True)}
 
 
 def _resize(interpreter: Any, given: Mapping[int, Any]) -> None:

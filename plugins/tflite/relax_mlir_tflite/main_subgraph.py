@@ -36,20 +36,22 @@ def add_main(
         raise ModelError(f"{model.name} has no outputs: there is nothing to compile")
     if len(set(inputs)) < len(inputs):
         raise ModelError(f"{model.name}: the same tensor is an input twice")
-    states = [place for place, each in enumerate(graph.subgraph.tensors) if each.is_variable] if keeps_states else []
+    states = (
+        [place for place, tensor in enumerate(graph.subgraph.tensors) if tensor.is_variable] if keeps_states else []
+    )
     infos = [_argument(graph, place, symbols) for place in (*inputs, *states)]
     names = _names(graph, (*inputs, *states), chosen.inputs)
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
-        given = [Value(ssa=each) for each in arguments]
-        for place, held in zip(states, given[len(inputs) :], strict=True):
-            graph.start(place, held)
-        made = graph.add(given[: len(inputs)])
+        values = [Value(ssa=argument) for argument in arguments]
+        for place, value in zip(states, values[len(inputs) :], strict=True):
+            graph.start(place, value)
+        made = graph.add(values[: len(inputs)])
         made += [graph.held(place) for place in states]
         if any(isinstance(each, ComplexValue) for each in made):
             raise Unsupported("it has complex numbers, which programs cannot return: return real and imaginary parts")
-        found = [each.ssa for each in made if isinstance(each, Value)]
-        return [] if problems.found else found, _names(graph, (*outputs, *states), chosen.outputs)
+        ssas = [each.ssa for each in made if isinstance(each, Value)]
+        return [] if problems.found else ssas, _names(graph, (*outputs, *states), chosen.outputs)
 
     try:
         add_function(module, "main", infos, names, body, problems, place=graph.subgraph.name)
@@ -70,7 +72,7 @@ def _chosen(model: TfliteFile, key: str | None) -> FileSignature:
                 f"signature '{key}' refers to subgraph #{found.subgraph}, which {model.name} does not have"
             )
         return found
-    of_first = [each for each in model.signatures if each.subgraph == 0]
+    of_first = [signature for signature in model.signatures if signature.subgraph == 0]
     return of_first[0] if len(of_first) == 1 else FileSignature("", 0, {}, {})
 
 

@@ -25,8 +25,8 @@ def schema() -> ModuleType:
         import tflite
     except ImportError:
         raise ModelError("reading TFLite models needs the package tflite: pip install 'relax-mlir[tflite]'") from None
-    found: ModuleType = tflite
-    return found
+    module_type: ModuleType = tflite
+    return module_type
 
 
 @cache

@@ -98,7 +98,7 @@ def _dense(row: TensorRow, sparsity: Sparsity, values: Array, room: Room) -> Arr
         parts = numpy.arange(len(found))
     if len(places) != len(values):
         raise refused
-    made = numpy.zeros(row.shape, values.dtype)
+    dense = numpy.zeros(row.shape, values.dtype)
     index = [numpy.zeros(len(places), "int64") for _ in row.shape]
     for place, axis in enumerate(order):
         if axis < rank:
@@ -107,5 +107,5 @@ def _dense(row: TensorRow, sparsity: Sparsity, values: Array, room: Room) -> Arr
             index[blocks[axis - rank]] += places[:, place]
     if any(((along < 0) | (along >= size)).any() for along, size in zip(index, row.shape, strict=True)):
         raise refused
-    made[tuple(index)] = values
-    return made
+    dense[tuple(index)] = values
+    return dense

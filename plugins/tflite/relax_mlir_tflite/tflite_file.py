@@ -146,12 +146,12 @@ class _FileReader:
 
     def model(self) -> TfliteFile:
         root = schema().Model.GetRootAs(self._data, 0)
-        codes = [self._code(each) for each in self._tables(root, "OperatorCodes")]
+        codes = [self._code(table) for table in self._tables(root, "OperatorCodes")]
         return TfliteFile(
             self._name,
-            [self._subgraph(each, codes) for each in self._tables(root, "Subgraphs")],
-            [self._buffer(each) for each in self._tables(root, "Buffers")],
-            [self._signature(each) for each in self._tables(root, "SignatureDefs")],
+            [self._subgraph(table, codes) for table in self._tables(root, "Subgraphs")],
+            [self._buffer(table) for table in self._tables(root, "Buffers")],
+            [self._signature(table) for table in self._tables(root, "SignatureDefs")],
         )
 
     # ---- parts of tables ----
@@ -169,8 +169,8 @@ class _FileReader:
     def _numbers(self, table: Any, accessor: str) -> list[Any]:
         count = getattr(table, f"{accessor}Length")()
         self._take(count)
-        found: list[Any] = getattr(table, f"{accessor}AsNumpy")().tolist() if count else []
-        return found
+        numbers: list[Any] = getattr(table, f"{accessor}AsNumpy")().tolist() if count else []
+        return numbers
 
     def _text(self, found: bytes | None) -> str:
         self._take(len(found or b""))

@@ -86,13 +86,13 @@ class TfliteGraph(TfliteScope):
         inner = TfliteGraph(self.model, index, self.problems, self.symbols, self.room, self, region_of)
         if len(inner.subgraph.inputs) != len(inputs):
             raise Unsupported(f"subgraph #{index} takes {len(inner.subgraph.inputs)} inputs, got {len(inputs)}")
-        outputs = inner.add([each if region_of is None else each.inside(region_of) for each in inputs])
-        if any(each is None for each in outputs):
+        outputs = inner.add([input_ if region_of is None else input_.inside(region_of) for input_ in inputs])
+        if any(output is None for output in outputs):
             raise Incomplete
-        found = [each for each in outputs if isinstance(each, Value)]
-        if len(found) < len(outputs):
+        subgraph = [output for output in outputs if isinstance(output, Value)]
+        if len(subgraph) < len(outputs):
             raise Unsupported(f"subgraph #{index} returns complex numbers, which is not supported")
-        return found
+        return subgraph
 
     def start(self, index: int, value: Value) -> None:
         """Set the initial value of a variable, an argument of the call."""
@@ -174,24 +174,24 @@ class TfliteGraph(TfliteScope):
             raise unknown(node.op, node.row.is_custom)
         is_of_shapes = node.op in _OF_SHAPES and not any(each is not None and each.is_quantized for each in node.rows)
         with folding_where_known(node.inputs) if is_of_shapes else nullcontext():
-            made = _convert_parts(converter, node) if node.op in _OF_PARTS else _values(converter, node)
-        if len(made) != len(node.results):
-            raise Unsupported(f"it has {len(node.results)} results, but its converter returns {len(made)}")
-        return [self._finish_result(*each) for each in zip(made, node.results, strict=True)]
+            parts = _convert_parts(converter, node) if node.op in _OF_PARTS else _values(converter, node)
+        if len(parts) != len(node.results):
+            raise Unsupported(f"it has {len(node.results)} results, but its converter returns {len(parts)}")
+        return [self._finish_result(*each) for each in zip(parts, node.results, strict=True)]
 
-    def _finish_result(self, held: Held | None, row: TensorRow) -> Held | None:
+    def _finish_result(self, finish_result: Held | None, row: TensorRow) -> Held | None:
         """Return a result with the element type in the file, and with symbols for data-dependent sizes."""
-        if held is None or row.type == _RESOURCE:
-            return held
-        if isinstance(held, ComplexValue) and row.type == _COMPLEX:
-            return held
-        if not isinstance(held, Value):
+        if finish_result is None or row.type == _RESOURCE:
+            return finish_result
+        if isinstance(finish_result, ComplexValue) and row.type == _COMPLEX:
+            return finish_result
+        if not isinstance(finish_result, Value):
             raise Unsupported(f"its result has complex numbers, but the file declares {row.type}")
-        if row.is_quantized and is_float(held.dtype):
-            held = Value(ssa=quantized(held.ssa, row))
-        if held.dtype != row.dtype:
-            raise Unsupported(f"its result is {described(held)}, but the file declares {row.type}")
-        return named(_with_static_sizes(held, row) if self._tells_open_sizes else held, self.symbols)
+        if row.is_quantized and is_float(finish_result.dtype):
+            finish_result = Value(ssa=quantized(finish_result.ssa, row))
+        if finish_result.dtype != row.dtype:
+            raise Unsupported(f"its result is {described(finish_result)}, but the file declares {row.type}")
+        return named(_with_static_sizes(finish_result, row) if self._tells_open_sizes else finish_result, self.symbols)
 
 
 def _values(converter: NamedConverter, node: TfliteNode) -> list[Held | None]:
@@ -216,13 +216,13 @@ def _has_open_sizes(model: TfliteFile) -> bool:
     return any(-1 in tensor.shape for subgraph in model.subgraphs for tensor in subgraph.tensors)
 
 
-def _with_static_sizes(held: Value, row: TensorRow) -> Value:
+def _with_static_sizes(value: Value, row: TensorRow) -> Value:
     """Return a value with the static sizes of the file in place of dynamic sizes.
 
     The program checks these sizes at run time.
     """
-    if not held.is_in_graph or held.shape is None or len(held.shape) != len(row.shape):
-        return held
-    pairs = zip(held.shape, row.shape, strict=True)
+    if not value.is_in_graph or value.shape is None or len(value.shape) != len(row.shape):
+        return value
+    pairs = zip(value.shape, row.shape, strict=True)
     sizes = [own if isinstance(own, int) or said == -1 else said for own, said in pairs]
-    return held if sizes == list(held.shape) else Value(ssa=as_info(held.ssa, held.info.with_shape(sizes)))
+    return value if sizes == list(value.shape) else Value(ssa=as_info(value.ssa, value.info.with_shape(sizes)))

@@ -40,7 +40,7 @@ class TfliteNode(CoreNode):
         results: Sequence[TensorRow], graph: TfliteScope,
     ):  # fmt: skip
         """Create a node. `rows` and `results` are the file's descriptions of the inputs and outputs."""
-        super().__init__(name, row.op, inputs, graph, [each.name if each else "" for each in rows])
+        super().__init__(name, row.op, inputs, graph, [tensor_row.name if tensor_row else "" for tensor_row in rows])
         self.row, self.rows, self.results = row, list(rows), list(results)
         self._real: dict[int, Value] = {}
 
@@ -115,9 +115,9 @@ class TfliteNode(CoreNode):
 
     def known_numbers(self, index: int) -> list[int]:
         """Return the elements of an integer input. Raises Unsupported if they are not known at import."""
-        if (found := self.numbers(index)) is None:
+        if (numbers := self.numbers(index)) is None:
             raise self.fail(f"input #{index} '{self.input_names[index]}' is not known at import")
-        return list(found)
+        return list(numbers)
 
     def axis(self, index: int, rank: int) -> int:
         """Return an input that is one axis, known at import."""

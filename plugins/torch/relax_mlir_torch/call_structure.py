@@ -37,13 +37,21 @@ def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
     Return None if they are tensors one by one, and the model has no changed buffers among them.
     """
     signature = program.graph_signature
-    placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
-    inputs = (_input_leaf(placeholders, each.arg) for each in signature.input_specs if each.kind.name == "USER_INPUT")
+    placeholders = {node.name: node for node in program.graph_module.graph.find_nodes(op="placeholder")}
+    inputs = (
+        _input_leaf(placeholders, input_spec.arg)
+        for input_spec in signature.input_specs
+        if input_spec.kind.name == "USER_INPUT"
+    )
     results = iter(
-        [_result_leaf(each.arg) for each in signature.output_specs if each.kind.name in ("USER_OUTPUT", "LOSS_OUTPUT")]
+        [
+            _result_leaf(output_spec.arg)
+            for output_spec in signature.output_specs
+            if output_spec.kind.name in ("USER_OUTPUT", "LOSS_OUTPUT")
+        ]
     )
     spec = program.call_spec
-    positional, named = (_tree(each, inputs) for each in spec.in_spec.children())
+    positional, named = (_tree(child, inputs) for child in spec.in_spec.children())
     names = program.module_call_graph[0].signature.forward_arg_names if program.module_call_graph else None
     found = {
         "names": list(names or [f"arg{index}" for index in range(len(positional["tuple"]))]),
@@ -51,7 +59,7 @@ def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
         "kwargs": named["dict"],
         "result": _tree(spec.out_spec, results),
     }
-    changes = any(each.kind.name == "BUFFER_MUTATION" for each in signature.output_specs)
+    changes = any(output_spec.kind.name == "BUFFER_MUTATION" for output_spec in signature.output_specs)
     return None if _is_plain(found) and not changes else found
 
 
@@ -93,7 +101,7 @@ def _constant(value: object) -> bool | float | str | None:
 def _tree(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
     if spec.is_leaf():
         return next(leaves)
-    children = [_tree(each, leaves) for each in spec.children()]
+    children = [_tree(child, leaves) for child in spec.children()]
     return _node(spec.type, spec.context, children)
 
 
@@ -110,10 +118,6 @@ def _keys(context: object, count: int) -> list[str | int] | None:
     if (fields := getattr(context, "_fields", None)) is not None:
         return list(fields)
     for keys in (context, context[0] if isinstance(context, (list, tuple)) and context else None):
-        if (
-            isinstance(keys, (list, tuple))
-            and len(keys) == count
-            and all(isinstance(each, (str, int)) for each in keys)
-        ):
+        if isinstance(keys, (list, tuple)) and len(keys) == count and all(isinstance(key, (str, int)) for key in keys):
             return list(keys)
     return None

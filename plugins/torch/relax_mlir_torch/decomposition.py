@@ -54,15 +54,15 @@ class Decomposer:
             return fx.target(*args, **kwargs)
 
         with torch.no_grad(), ignoring_warnings():
-            operands = [each.meta["val"] for each in inputs]
+            operands = [input_.meta["val"] for input_ in inputs]
             # An operator that creates a tensor from sizes has a tensor only as its result.
             module = traced(dispatch_functionalize(compute, mode), operands, self._table, beside=[fx.meta.get("val")])
-        calls = [each for each in module.graph.nodes if each.op == "call_function"]
+        calls = [node for node in module.graph.nodes if node.op == "call_function"]
         if any(each.target is fx.target for each in calls):
             return None
-        for each in calls:
+        for call in calls:
             # Problems of inner nodes name the user's line.
-            each.meta["stack_trace"] = fx.meta.get("stack_trace")
+            call.meta["stack_trace"] = fx.meta.get("stack_trace")
         return module
 
     @cached_property
@@ -164,11 +164,15 @@ def table(listed: Collection[object] = ()) -> Any:
     """Return torch's decompositions of operators without a converter, and of the listed operators."""
     from torch.export import default_decompositions
 
-    found = default_decompositions()
-    for overload in [each for each in found if each not in listed and find_converter(name_of(each))]:
-        del found[overload]
-    found.update({each: how for each, how in _others().items() if each not in found})
-    return found
+    decompositions = default_decompositions()
+    for overload in [
+        decomposition
+        for decomposition in decompositions
+        if decomposition not in listed and find_converter(name_of(decomposition))
+    ]:
+        del decompositions[overload]
+    decompositions.update({key: how for key, how in _others().items() if key not in decompositions})
+    return decompositions
 
 
 def aot_table() -> dict[Any, Callable[..., object]]:
@@ -177,7 +181,7 @@ def aot_table() -> dict[Any, Callable[..., object]]:
 
     # Without the decompositions of composite operators, which torch looks for among all operators: 0.2 s.
     core = getattr(_decomp, "_core_aten_decompositions_post_autograd", _decomp.core_aten_decompositions)()
-    return {**_others(), **{each: how for each, how in core.items() if find_converter(name_of(each)) is None}}
+    return {**_others(), **{key: how for key, how in core.items() if find_converter(name_of(key)) is None}}
 
 
 def _others() -> dict[Any, Callable[..., object]]:
@@ -185,9 +189,9 @@ def _others() -> dict[Any, Callable[..., object]]:
     from torch._decomp import decomposition_table
 
     return {
-        each: how
-        for each, how in {**decomposition_table, **fused_layers.decompositions()}.items()
-        if getattr(each, "namespace", "") == "aten" and find_converter(functional_name(each)) is None
+        key: how
+        for key, how in {**decomposition_table, **fused_layers.decompositions()}.items()
+        if getattr(key, "namespace", "") == "aten" and find_converter(functional_name(key)) is None
     }
 
 

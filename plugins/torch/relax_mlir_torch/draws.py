@@ -65,13 +65,13 @@ def save_drawn(joint: GraphModule) -> None:
 
     for fx in joint.graph.find_nodes(op="call_function", target=torch.ops.higher_order.invoke_subgraph):
         if draws_in(attrgetter(str(fx.args[0].target))(joint)):
-            for each in (fx, *fx.users):
-                each.meta["recompute"] = torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE
+            for user in (fx, *fx.users):
+                user.meta["recompute"] = torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE
 
 
 def _may_draw(fx: Any) -> bool:
     """Check whether a node draws random numbers. A node that repeats draws has the drawing operator as an argument."""
     import torch
 
-    targets = [fx.target, *(each for each in fx.args if hasattr(each, "tags"))] if fx.op == "call_function" else []
-    return any(torch.Tag.nondeterministic_seeded in getattr(each, "tags", ()) for each in targets)
+    targets = [fx.target, *(arg for arg in fx.args if hasattr(arg, "tags"))] if fx.op == "call_function" else []
+    return any(torch.Tag.nondeterministic_seeded in getattr(target, "tags", ()) for target in targets)

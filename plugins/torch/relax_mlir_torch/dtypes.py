@@ -34,9 +34,9 @@ def torch_dtype(name: str) -> torch.dtype:
     """Return torch's element type for a name of the dialects."""
     import torch
 
-    numpys = next(each for each, mlir in DTYPE_BY_NAME.items() if mlir == name and hasattr(torch, each))
-    found: torch.dtype = getattr(torch, numpys)
-    return found
+    numpys = next(key for key, mlir in DTYPE_BY_NAME.items() if mlir == name and hasattr(torch, key))
+    dtype: torch.dtype = getattr(torch, numpys)
+    return dtype
 
 
 def array_of(tensor: torch.Tensor) -> numpy.ndarray:

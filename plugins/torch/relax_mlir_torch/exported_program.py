@@ -36,7 +36,7 @@ def import_torch() -> ModuleType:
         import torch
     except ImportError:
         raise ModelError("models of torch need the package torch: pip install relax-mlir[torch]") from None
-    if tuple(int(each) for each in torch.__version__.split("+")[0].split(".")[:2]) < _OLDEST:
+    if tuple(int(word) for word in torch.__version__.split("+")[0].split(".")[:2]) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
         raise ModelError(f"torch {torch.__version__} is too old: {oldest} or newer is needed, pip install -U torch")
     return torch
@@ -101,7 +101,7 @@ def _load(torch: ModuleType, path: Path, trust: bool) -> ExportedProgram:
         raise ModelError(
             f"{path} is not a program that torch {torch.__version__} can read: {type(error).__name__}: {first}",
             notes=[
-                *(f"torch says: {each[:_MOST_CHARACTERS]}" for each in said[:_MOST_MESSAGES]),
+                *(f"torch says: {name[:_MOST_CHARACTERS]}" for name in said[:_MOST_MESSAGES]),
                 "torch.export.save(torch.export.export(model, args), path) writes one",
             ],
         ) from None
@@ -186,8 +186,8 @@ def names_of_dims(args: object, spec: object) -> Iterator[list[tuple[int, str]]]
     if hasattr(args, "shape") and hasattr(args, "dtype"):
         yield list(_named(spec))
     elif isinstance(args, Mapping):
-        for key, each in args.items():
-            yield from names_of_dims(each, spec.get(key) if isinstance(spec, Mapping) else None)
+        for key, arg in args.items():
+            yield from names_of_dims(arg, spec.get(key) if isinstance(spec, Mapping) else None)
     elif isinstance(args, (list, tuple)):
         specs = spec if isinstance(spec, (list, tuple)) and len(spec) == len(args) else [None] * len(args)
         for each, own in zip(args, specs, strict=True):

@@ -114,7 +114,7 @@ class GraphBuilder(FxScope):
         if not _depends_on_data(argument):
             return self._resolved(argument)
         given = {**defaults_of(argument), **arguments_of(argument)}
-        node = self._node(argument, {name: self.computed(each) for name, each in given.items()})
+        node = self._node(argument, {name: self.computed(value) for name, value in given.items()})
         return as_values(converted(node, argument.target))[0]
 
     def _called(self, fx: FxNode) -> Any:
@@ -149,12 +149,12 @@ class GraphBuilder(FxScope):
 
     def node_of(self, fx: FxNode) -> TorchNode | None:
         """Return the node for a converter, or None if an argument could not be imported."""
-        if any(self._by_node[each] is None for each in fx.all_input_nodes):
+        if any(self._by_node[node] is None for node in fx.all_input_nodes):
             if find_converter(functional_name(fx.target)) is None:
                 self.problems.add(problem_of(self._node(fx, {}), unknown(fx.target)))
             return None
         arguments = {**defaults_of(fx), **arguments_of(fx)}
-        return self._node(fx, {name: self._resolved(each) for name, each in arguments.items()})
+        return self._node(fx, {name: self._resolved(argument) for name, argument in arguments.items()})
 
     def _node(self, fx: FxNode, arguments: Mapping[str, object]) -> TorchNode:
         place = place_of(fx)
@@ -192,7 +192,7 @@ class GraphBuilder(FxScope):
             ) from error
         if module is None:
             return converted(node, node.fx.target)
-        return self.add_inner(module, [self._by_node[each] for each in node.fx.all_input_nodes])
+        return self.add_inner(module, [self._by_node[input_node] for input_node in node.fx.all_input_nodes])
 
     # ---- torch's types of results ----
 
@@ -222,8 +222,8 @@ class GraphBuilder(FxScope):
         self.bind(meta, held)
         return held
 
-    def _named(self, held: Value, expected: TensorInfo) -> Value:
-        known = Value(ssa=sizes.stated(held.ssa, list(expected.shape or ())))
+    def _named(self, value: Value, expected: TensorInfo) -> Value:
+        known = Value(ssa=sizes.stated(value.ssa, list(expected.shape or ())))
         if None not in (known.shape or ()):
             return known
         named = sizes.named(known, self.symbols)

@@ -40,7 +40,9 @@ class TorchNode(CoreNode):
         super().__init__(name, op, list(arguments.values()), graph, list(arguments))  # type: ignore[arg-type]
         self.fx = fx
         #: torch's metadata of each present argument: a fake tensor or a number.
-        self.metas = {name: getattr(each, "meta", {"val": each}).get("val") for name, each in arguments_of(fx).items()}
+        self.metas = {
+            name: getattr(argument, "meta", {"val": argument}).get("val") for name, argument in arguments_of(fx).items()
+        }
         #: The graph that contains the node, for operators with subgraphs.
         self.graph: FxScope = graph
         self.arguments = dict(arguments)
@@ -66,13 +68,15 @@ class TorchNode(CoreNode):
     def is_complex(self) -> bool:
         """Check whether an argument or a result is complex."""
         results = listed(self.fx.meta.get("val"))
-        return any(getattr(getattr(each, "dtype", None), "is_complex", False) for each in results) or any(
-            isinstance(each, (ComplexValue, complex)) for held in self.arguments.values() for each in listed(held)
+        return any(getattr(getattr(result, "dtype", None), "is_complex", False) for result in results) or any(
+            isinstance(each, (ComplexValue, complex))
+            for argument in self.arguments.values()
+            for each in listed(argument)
         )
 
     def part(self, of: Callable[[Any], Any]) -> TorchNode:
         """Return the same node with `of(each)` in place of each argument, also in lists."""
-        changed = {name: _mapped(held, of) for name, held in self.arguments.items()}
+        changed = {name: _mapped(argument, of) for name, argument in self.arguments.items()}
         return TorchNode(self.fx, self.name, self.op, changed, self.graph)
 
     # ---- results, as torch has inferred them ----
@@ -258,7 +262,7 @@ class TorchNode(CoreNode):
 
     def axes(self, key: Key, rank: builtins.int) -> list[builtins.int]:
         """Return an argument that lists dimensions, or all dimensions if it is absent or empty."""
-        return [self.axis_of(each, max(rank, 1)) for each in self.ints(key, ())] or list(range(rank))
+        return [self.axis_of(number, max(rank, 1)) for number in self.ints(key, ())] or list(range(rank))
 
 
 def _is_item(fx: FxNode) -> bool:

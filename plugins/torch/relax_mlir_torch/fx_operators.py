@@ -31,14 +31,14 @@ def functional_name(target: object) -> str:
 def arguments_of(fx: FxNode) -> dict[str, Any]:
     """Return the arguments of a node by name in the operator's schema, or by position without a schema."""
     schema = getattr(fx.target, "_schema", None)
-    names = map(str, range(len(fx.args))) if schema is None else (each.name for each in schema.arguments)
+    names = map(str, range(len(fx.args))) if schema is None else (argument.name for argument in schema.arguments)
     return {**dict(zip(names, fx.args, strict=False)), **fx.kwargs}
 
 
 def defaults_of(fx: FxNode) -> Mapping[str, object]:
     """Return the default values of an operator's arguments, in the order of the schema."""
     schema = getattr(fx.target, "_schema", None)
-    return {} if schema is None else {each.name: each.default_value for each in schema.arguments}
+    return {} if schema is None else {argument.name: argument.default_value for argument in schema.arguments}
 
 
 def listed(held: object) -> Sequence[Any]:

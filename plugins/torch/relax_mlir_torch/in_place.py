@@ -112,18 +112,18 @@ class Updates:
         if root.op != "call_function" or not all(self._is_view(each, WRITABLE) for each in chain[:-1]):
             return None
         place = self._places[fx]
-        earlier = [each for each in self._aliases[root] if self._places[each] < place and each not in chain]
+        earlier = [fx_node for fx_node in self._aliases[root] if self._places[fx_node] < place and fx_node not in chain]
         read = {each for alias in earlier if self._is_read_behind(alias, place) for each in self._chain(alias)[:-1]}
         if not all(self._is_view(each, RETAKEN) for each in read):
             return None
-        return Update(chain, [each for each in earlier if each in read])
+        return Update(chain, [node for node in earlier if node in read])
 
     def _chain(self, fx: FxNode) -> list[FxNode]:
-        found, source = [fx], self._sources[fx]
+        chain, source = [fx], self._sources[fx]
         while source is not None:
-            found.append(source)
+            chain.append(source)
             source = self._sources[source]
-        return found
+        return chain
 
     def _is_view(self, fx: FxNode, known: Container[str]) -> bool:
         return fx in self.whole or name_of(fx.target) in known

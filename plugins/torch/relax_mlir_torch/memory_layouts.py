@@ -12,8 +12,8 @@ def expression_of(size: Any) -> Any:
     """Return a size as a number or a sympy expression. torch writes max(1, n) for n in strides."""
     if isinstance(size, (int, float)):
         return size
-    found = size.node.expr if hasattr(size, "node") else size
-    return found.replace(_is_at_least_one, lambda each: next(part for part in each.args if part != 1))
+    expr = size.node.expr if hasattr(size, "node") else size
+    return expr.replace(_is_at_least_one, lambda each: next(part for part in each.args if part != 1))
 
 
 def _is_at_least_one(expression: Any) -> bool:
@@ -33,7 +33,7 @@ def are_same(left: Sequence[object], right: Sequence[object]) -> bool:
 
 def contiguous_strides(sizes: Sequence[object]) -> list[Any]:
     """Return the strides of a contiguous tensor. Empty dimensions count as 1, as in torch."""
-    counted = [1 if isinstance(each, int) and each == 0 else each for each in sizes]
+    counted = [1 if isinstance(size, int) and size == 0 else size for size in sizes]
     return [prod(map(expression_of, counted[dim + 1 :])) for dim in range(len(counted))]
 
 

@@ -151,12 +151,12 @@ def _set_inputs(graph: GraphBuilder, inputs: Inputs, arguments: Mapping[MainArgu
     """Set the values of placeholders: constants, arguments of the function, and sizes that follow from arguments."""
     for fx, fixed in inputs.fixed.items():
         graph.set(fx, fixed)
-    for each, argument in arguments.items():
-        value = of_pairs(argument) if each.is_complex else Value(ssa=argument)
-        graph.set(each.fx, value)
-        if each.symbol:
-            graph.expressions.bind(each.symbol, Value(ssa=argument))
-        if each.fx is inputs.key:
+    for key, argument in arguments.items():
+        value = of_pairs(argument) if key.is_complex else Value(ssa=argument)
+        graph.set(key.fx, value)
+        if key.symbol:
+            graph.expressions.bind(key.symbol, Value(ssa=argument))
+        if key.fx is inputs.key:
             graph.draws.bring(argument, is_repeated=True in draws_in(graph.module))
     for each in inputs.passed:
         if each not in arguments:
@@ -175,9 +175,9 @@ def _add_conditions(expressions: Expressions) -> None:
 def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:
     """Return names for torch's symbols: the user's, else from an input and its dimension of this size."""
     found: dict[str, str] = {}
-    placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
-    users = [placeholders[each] for each in program.graph_signature.user_inputs if each in placeholders]
-    tensors = [each for each in users if hasattr(each.meta.get("val"), "shape")]
+    placeholders = {node.name: node for node in program.graph_module.graph.find_nodes(op="placeholder")}
+    users = [placeholders[input_] for input_ in program.graph_signature.user_inputs if input_ in placeholders]
+    tensors = [user for user in users if hasattr(user.meta.get("val"), "shape")]
     for fx, dims in zip(tensors, names, strict=False):
         for axis, name in dims:
             size = fx.meta["val"].shape[axis]
@@ -196,8 +196,8 @@ def _inputs(program: ExportedProgram, keep: bool) -> Inputs:
     The order is: the user's arguments, kept parameters, then the state that a call changes.
     """
     signature = program.graph_signature
-    placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
-    changed = {each.target for each in signature.output_specs if each.kind.name in _CHANGED}
+    placeholders = {node.name: node for node in program.graph_module.graph.find_nodes(op="placeholder")}
+    changed = {output_spec.target for output_spec in signature.output_specs if output_spec.kind.name in _CHANGED}
     fixed: dict[FxNode, Any] = {}
     users, kept, states = [], [], []
     for spec in signature.input_specs:
@@ -262,15 +262,15 @@ def _results(program: ExportedProgram, outputs: Sequence[object]) -> list[tuple[
     """Return main's results with their names: the user's, then the values that a call has changed."""
     given: list[tuple[Any, str]] = []
     states: list[tuple[Any, str]] = []
-    for index, (spec, held) in enumerate(zip(program.graph_signature.output_specs, outputs, strict=True)):
+    for index, (spec, output) in enumerate(zip(program.graph_signature.output_specs, outputs, strict=True)):
         kind = spec.kind.name
         name = getattr(spec.arg, "name", "") or f"result{index}"
         if type(spec.arg).__name__ == "ConstantArgument":
             continue  # The caller has this constant.
         if kind in _CHANGED:
-            states.append((held, spec.target))
+            states.append((output, spec.target))
         elif kind == "USER_OUTPUT":
-            given.append((held, name))
+            given.append((output, name))
         elif kind != "TOKEN":
             raise ModelError(f"result '{name}' is a {kind.lower()}: such results are not supported")
     return [*given, *states]

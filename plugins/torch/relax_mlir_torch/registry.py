@@ -95,7 +95,7 @@ def unknown(target: object, *, is_inside: bool = False) -> Unsupported:
     name = name_of(target)
     schema = getattr(target, "_schema", None)
     near = suggest(name, known_names(name.partition("::")[0]))
-    names = [each.name for each in schema.arguments] if schema is not None else ["x"]
+    names = [argument.name for argument in schema.arguments] if schema is not None else ["x"]
     changed = updated_arguments(target) if is_mutable(target) else []
     result = f"the new value{'' if len(changed) == 1 else 's'} of {', '.join(changed)}" if changed else "the result"
     lines = f"""teach it in your own package, where the operator's arguments have these names: {", ".join(names)}

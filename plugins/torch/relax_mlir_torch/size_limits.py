@@ -25,8 +25,8 @@ _UNLIMITED = (1 << 63) - 1
 def set_limits(module: Operation, program: ExportedProgram, expressions: Expressions) -> None:
     """Store on a program's function the limits of sizes that callers may pass, as in torch's program."""
     limits: dict[str, tuple[int, int]] = {}
-    for symbol, found in program.range_constraints.items():
-        least, most = _integer(found.lower, 0), _integer(found.upper, _UNLIMITED)
+    for symbol, constraint in program.range_constraints.items():
+        least, most = _integer(constraint.lower, 0), _integer(constraint.upper, _UNLIMITED)
         least = least if least > _LEAST_CHECKED else 0
         declared = expressions.input_size(symbol) if (least, most) != (0, _UNLIMITED) else None
         if declared is not None:
@@ -46,6 +46,6 @@ def _integer(bound: Any, otherwise: int) -> int:
 
 def _passed(least: int, most: int, factor: Any, offset: Any) -> tuple[int, int]:
     """Return the limits of the size that callers pass, for limits of `factor * size + offset`."""
-    ends = [None if each in (0, _UNLIMITED) else (each - offset) / factor for each in (least, most)]
+    ends = [None if number in (0, _UNLIMITED) else (number - offset) / factor for number in (least, most)]
     low, high = ends if factor > 0 else reversed(ends)
     return 0 if low is None else max(0, math.ceil(low)), _UNLIMITED if high is None else math.floor(high)

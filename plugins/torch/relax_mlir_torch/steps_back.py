@@ -30,20 +30,20 @@ def gradients_by(
     same names, or `changed`.
     """
     schema = _schema(forward)
-    arguments = {each.name: each.default_value for each in schema.arguments}
+    arguments = {argument.name: argument.default_value for argument in schema.arguments}
     given = {**back.arguments, **changed}
     arguments.update({name: given[name] for name in arguments if name in given})
     kept = [*arriving, *[None] * (len(schema.returns) - len(arriving))]
-    if (found := find_converter(f"{forward}.default")) is None:
+    if (converter := find_converter(f"{forward}.default")) is None:
         raise back.fail(f"its forward operator {forward} has no converter")
 
     def results(*tensors: Tensor) -> list[Tensor]:
         own = {name: Value(ssa=tensor) for name, tensor in zip(wanted, tensors, strict=True)}
-        made = as_values(found.function(InnerNode(back, forward, {**arguments, **own}, kept)))
+        made = as_values(converter.function(InnerNode(back, forward, {**arguments, **own}, kept)))
         return [_tensor(each) for each in made[: len(arriving)] if each is not None]
 
     tensors = [_tensor(arguments[name]) for name in wanted]
-    return gradients_at(tensors, results, [None if each is None else each.ssa for each in arriving])
+    return gradients_at(tensors, results, [None if value is None else value.ssa for value in arriving])
 
 
 def backward_of(forward: str, *wanted: str, arriving: str = "grad_output", **names: str) -> Convert:
@@ -69,7 +69,7 @@ def leave_out_unread(joint: GraphModule) -> None:
         name = name_of(fx.target) if fx.op == "call_function" else ""
         if name.startswith("aten::_scaled_dot_product_") and name.endswith("_backward.default"):
             given = dict(zip(defaults_of(fx), fx.args, strict=False))
-            fx.args = tuple(given[_READ] if key in _UNREAD else each for key, each in given.items())
+            fx.args = tuple(given[_READ] if key in _UNREAD else value for key, value in given.items())
 
 
 def tell_results(graph: GraphModule) -> None:
@@ -78,7 +78,7 @@ def tell_results(graph: GraphModule) -> None:
         name = name_of(fx.target) if fx.op == "call_function" else ""
         if "val" in fx.meta or name not in ("higher_order::run_and_save_rng_state", "higher_order::run_with_rng_state"):
             continue
-        metas = [each.meta["val"] if hasattr(each, "meta") else each for each in fx.args]
+        metas = [arg.meta["val"] if hasattr(arg, "meta") else arg for arg in fx.args]
         if name == "higher_order::run_with_rng_state":
             fx.meta["val"] = metas[1](*metas[2:], **fx.kwargs)
         else:

@@ -129,10 +129,10 @@ class Expressions:
 
     def inner(self) -> Expressions:
         """Return the expressions for a subgraph. Its definitions are unknown outside."""
-        made = Expressions()
-        made._names, made._taken, made._values = self._names, self._taken, dict(self._values)
-        made._solutions = self._solutions
-        return made
+        expressions = Expressions()
+        expressions._names, expressions._taken, expressions._values = self._names, self._taken, dict(self._values)
+        expressions._solutions = self._solutions
+        return expressions
 
     def declare(self, symbol: str) -> SymExpr:
         """Declare a symbol of which sizes of inputs are made."""
@@ -150,9 +150,9 @@ class Expressions:
         symbols are `given` as numbers, the size is only a symbol.
         """
         expressions = [size.node.expr for size in sizes if hasattr(size, "node")]
-        for each in expressions:
-            if each.is_Symbol:
-                self.declare(each.name)
+        for expression in expressions:
+            if expression.is_Symbol:
+                self.declare(expression.name)
         for each in expressions:
             unknown = [symbol for symbol in each.free_symbols if not self._defines(symbol)]
             is_one = len(unknown) == 1
@@ -184,9 +184,9 @@ class Expressions:
     def _symbol_of_size(self, name: str) -> sympy.Symbol:
         import sympy
 
-        made = sympy.Symbol(fresh_name(name, self._taken), integer=True, positive=True)
-        self.declare(made.name)
-        return made
+        symbol = sympy.Symbol(fresh_name(name, self._taken), integer=True, positive=True)
+        self.declare(symbol.name)
+        return symbol
 
     def bind(self, symbol: str, value: Scalar) -> None:
         """Define a symbol that a node defines: a size of its result, or a number that it reads."""
@@ -220,8 +220,8 @@ class Expressions:
         if isinstance(expression, (bool, int, float)):
             return expression
         node = getattr(expression, "node", None)
-        found = node.expr if node is not None else expression
-        return self._of(found.xreplace(self._solutions) if self._solutions else found)
+        expr = node.expr if node is not None else expression
+        return self._of(expr.xreplace(self._solutions) if self._solutions else expr)
 
     def _of(self, expression: Any) -> Scalar:
         if expression.is_Symbol:
@@ -236,7 +236,7 @@ class Expressions:
             return bool(expression)
         if (name := type(expression).__name__) == "Piecewise":
             return self._of_cases(expression.args)
-        given = [self._of(each) for each in expression.args]
+        given = [self._of(arg) for arg in expression.args]
         try:
             return self.applied(name, given)
         except SymbolError as error:
@@ -250,24 +250,24 @@ class Expressions:
             found = self.applied("Where", [self._of(condition), self._of(value), found])
         return found
 
-    def applied(self, name: str, given: Sequence[Scalar]) -> Scalar:
+    def applied(self, name: str, scalars: Sequence[Scalar]) -> Scalar:
         """Return the result of a function of sympy, or of torch.utils._sympy.functions, by its name."""
         if name in _COMPARED:
-            return _compare(_COMPARED[name], given)
+            return _compare(_COMPARED[name], scalars)
         if name == "Not":
-            is_known = isinstance(given[0], bool)
-            return not given[0] if is_known else Value(ssa=relax.logical_not(sizes.as_scalar(given[0], "i1")))
+            is_known = isinstance(scalars[0], bool)
+            return not scalars[0] if is_known else Value(ssa=relax.logical_not(sizes.as_scalar(scalars[0], "i1")))
         if name == "Where":
-            return _choose(*given)
+            return _choose(*scalars)
         if name in ("ToFloat", "Float"):
-            return float(given[0]) if isinstance(given[0], int) else Value(ssa=sizes.as_scalar(given[0], "f64"))
+            return float(scalars[0]) if isinstance(scalars[0], int) else Value(ssa=sizes.as_scalar(scalars[0], "f64"))
         if name in _ROUNDED:
-            return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](sizes.as_scalar(given[0], "f64")), "i64"))
+            return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](sizes.as_scalar(scalars[0], "f64")), "i64"))
         if name == "RoundDecimal":
-            return _round(*given)
-        if name in _FLOATS or name.startswith(_FUNCTION) or any(map(_is_float, given)):
-            return _in_floats(name, given)
-        of_sizes = [sizes.of_scalar(each) if isinstance(each, Value) else each for each in given]
+            return _round(*scalars)
+        if name in _FLOATS or name.startswith(_FUNCTION) or any(map(_is_float, scalars)):
+            return _in_floats(name, scalars)
+        of_sizes = [sizes.of_scalar(each) if isinstance(each, Value) else each for each in scalars]
         if name == "Add":
             return reduce(sizes.plus, of_sizes)
         if name == "Mul":
@@ -286,10 +286,10 @@ def _choose(condition: Scalar, one: Scalar, other: Scalar) -> Scalar:
     return Value(ssa=relax.where(sizes.as_scalar(condition, "i1"), *(sizes.as_scalar(x, dtype) for x in (one, other))))
 
 
-def _common_dtype(given: Sequence[Scalar]) -> str:
-    if any(map(_is_float, given)):
+def _common_dtype(scalars: Sequence[Scalar]) -> str:
+    if any(map(_is_float, scalars)):
         return "f64"
-    return "i1" if all(map(_is_truth, given)) else "i64"
+    return "i1" if all(map(_is_truth, scalars)) else "i64"
 
 
 def _is_truth(value: Scalar) -> bool:
@@ -311,14 +311,14 @@ def _is_float(value: Scalar) -> bool:
     return isinstance(value, float) or (isinstance(value, Value) and value.dtype == "f64")
 
 
-def _compare(name: str, given: Sequence[Scalar]) -> Scalar:
-    if name in _PYTHON and all(isinstance(each, (int, float)) for each in given):
-        return _PYTHON[name](*given)
-    decided = _decide(name, given) if sizes.is_known(*given) else None
+def _compare(name: str, scalars: Sequence[Scalar]) -> Scalar:
+    if name in _PYTHON and all(isinstance(each, (int, float)) for each in scalars):
+        return _PYTHON[name](*scalars)
+    decided = _decide(name, scalars) if sizes.is_known(*scalars) else None
     if decided is not None:
         return decided
-    dtype = "i1" if name.startswith("logical") else "f64" if any(map(_is_float, given)) else "i64"
-    return Value(ssa=reduce(relax.dialect.ops[name], [sizes.as_scalar(each, dtype) for each in given]))
+    dtype = "i1" if name.startswith("logical") else "f64" if any(map(_is_float, scalars)) else "i64"
+    return Value(ssa=reduce(relax.dialect.ops[name], [sizes.as_scalar(each, dtype) for each in scalars]))
 
 
 def _decide(name: str, given: Sequence[Size]) -> bool | None:
@@ -337,8 +337,8 @@ def _decide(name: str, given: Sequence[Size]) -> bool | None:
 _FUNCTION = "OpaqueUnaryFn_"
 
 
-def _in_floats(name: str, given: Sequence[Scalar]) -> Scalar:
-    operands = [sizes.as_scalar(each, "f64") for each in given]
+def _in_floats(name: str, scalars: Sequence[Scalar]) -> Scalar:
+    operands = [sizes.as_scalar(each, "f64") for each in scalars]
     if name.startswith(_FUNCTION):
         return Value(ssa=_function(name.removeprefix(_FUNCTION), operands[0]))
     names = {"Add": "add", "Mul": "multiply", "Pow": "power", "Max": "maximum", "Min": "minimum", **_FLOATS}
@@ -346,7 +346,7 @@ def _in_floats(name: str, given: Sequence[Scalar]) -> Scalar:
     if name not in names:
         raise Unsupported(f"numbers that are computed from sizes by {name} are not supported")
     if len(operands) == 1:
-        return Value(ssa=relax.dialect.ops[names[name]](*operands)) if names[name] else given[0]
+        return Value(ssa=relax.dialect.ops[names[name]](*operands)) if names[name] else scalars[0]
     return Value(ssa=reduce(relax.dialect.ops[names[name]], operands))
 
 

@@ -32,7 +32,7 @@ def to_torch(
     except ImportError:
         raise OptionError("rx.to_torch needs the package torch: pip install relax-mlir[torch]") from None
     call, signature = executable[function], parse_signature(executable.signature(function))
-    inputs, outputs = ([each.name for each in values] for values in (signature.inputs, signature.outputs))
+    inputs, outputs = ([value.name for value in values] for values in (signature.inputs, signature.outputs))
     given = {name: tensor for name, tensor in (states or {}).items() if name in inputs}
     if states and not given:
         raise OptionError(
@@ -98,9 +98,9 @@ def _described(state: torch.Tensor) -> PassedValue:
     return PassedValue("tensor", dtype=str(tensor.dtype).removeprefix("torch."), shape=tuple(tensor.shape))
 
 
-def _fits(found: PassedValue, described: PassedValue) -> bool:
+def _fits(passed_value: PassedValue, described: PassedValue) -> bool:
     """Check whether a state has an argument's element type and sizes. Dynamic sizes are checked in calls."""
-    if found.dtype != described.dtype or len(found.shape) != len(described.shape):
+    if passed_value.dtype != described.dtype or len(passed_value.shape) != len(described.shape):
         return False
-    sizes = zip(found.shape, described.shape, strict=True)
+    sizes = zip(passed_value.shape, described.shape, strict=True)
     return all(size == wanted or not isinstance(wanted, int) for size, wanted in sizes)

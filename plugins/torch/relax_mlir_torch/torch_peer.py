@@ -40,7 +40,7 @@ def torch_peer(
         try:
             with torch.no_grad():
                 results = _results(program, program.graph_module(*arguments))
-            return {str(place): _array(torch, each) for place, each in enumerate(results)}
+            return {str(place): _array(torch, result) for place, result in enumerate(results)}
         except Exception as error:  # operators raise exceptions of many classes
             raise OptionError(f"torch cannot run '{path}': {_first_line(error)}") from None
 
@@ -50,33 +50,33 @@ def torch_peer(
 def _arguments(torch: Any, program: Any, inputs: Mapping[str, Any], path: str) -> list[Any]:
     """Return the values of the graph's placeholders, in order."""
     given, signature = _given(program, inputs, path), program.graph_signature
-    placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
-    found: list[Any] = []
+    placeholders = {node.name: node for node in program.graph_module.graph.find_nodes(op="placeholder")}
+    arguments: list[Any] = []
     for spec in signature.input_specs:
         if (name := spec.arg.name) in given:
-            found.append(_tensor(torch, given[name], placeholders[name].meta["val"]))
+            arguments.append(_tensor(torch, given[name], placeholders[name].meta["val"]))
         elif type(spec.arg).__name__ == "ConstantArgument":
-            found.append(spec.arg.value)
+            arguments.append(spec.arg.value)
         elif spec.target in program.state_dict:
-            found.append(program.state_dict[spec.target])
+            arguments.append(program.state_dict[spec.target])
         elif spec.target in program.constants:
-            found.append(program.constants[spec.target])
+            arguments.append(program.constants[spec.target])
         else:
             raise OptionError(f"input '{name}' of '{path}' is no tensor: torch cannot be called with arrays alone")
-    return found
+    return arguments
 
 
 def _given(program: Any, inputs: Mapping[str, Any], path: str) -> dict[str, Any]:
     """Return the inputs by placeholder name: user inputs first, then buffers that a call changes."""
     specs = program.graph_signature.input_specs
-    changed = {each.target for each in program.graph_signature.output_specs if each.kind.name in _CHANGED}
-    users = [each for each in specs if each.kind.name == "USER_INPUT" and type(each.arg).__name__ != "ConstantArgument"]
-    states = [each for each in specs if each.kind.name != "USER_INPUT" and each.target in changed]
-    names = [each.arg.name for each in (*users, *states)]
+    changed = {spec.target for spec in program.graph_signature.output_specs if spec.kind.name in _CHANGED}
+    users = [spec for spec in specs if spec.kind.name == "USER_INPUT" and type(spec.arg).__name__ != "ConstantArgument"]
+    states = [spec for spec in specs if spec.kind.name != "USER_INPUT" and spec.target in changed]
+    names = [user.arg.name for user in (*users, *states)]
     if len(names) != len(inputs):
         raise OptionError(f"the program has {counted(len(inputs), 'input')}, '{path}' {len(names)}")
     if set(names) <= set(inputs):
-        return {each: inputs[each] for each in names}
+        return {name: inputs[name] for name in names}
     return dict(zip(names, inputs.values(), strict=True))
 
 

@@ -23,7 +23,7 @@ def written(view: TorchNode, source: FxNode, old: Any, new: Any) -> Any:
     import torch
 
     aten, operator = torch.ops.aten, name_of(view.fx.target).removeprefix("aten::")
-    rest = {key: held for key, held in view.arguments.items() if key != "self"}
+    rest = {key: argument for key, argument in view.arguments.items() if key != "self"}
     if operator == "select.int":
         return _select(view, source, old, new)
     if operator in PARTS:
@@ -57,8 +57,8 @@ def _inverse(view: TorchNode) -> list[int]:
     """Return the permutation that undoes a view: for each dimension of its source, the dimension of the view."""
     rank = len(view.fx.meta["val"].shape)
     if (name := name_of(view.fx.target)) == "aten::permute.default":
-        given = view.axes("dims", rank)
-        return [given.index(axis) for axis in range(rank)]
+        axes = view.axes("dims", rank)
+        return [axes.index(axis) for axis in range(rank)]
     first, second = (0, rank - 1) if name == "aten::t.default" else (view.axis("dim0", rank), view.axis("dim1", rank))
     made = list(range(rank))
     if rank:

@@ -56,5 +56,9 @@ def _names(function: Operation, key: str, otherwise: list[str]) -> list[str]:
 
 def _name_in(attributes: ir.DictAttr) -> str:
     known = ("tosa.tensor_name", "ml_program.identifier", "tf_saved_model.index_path")
-    found = [each.attr for each in attributes if each.name in known and isinstance(each.attr, ir.StringAttr)]
-    return str(found[0].value) if found else ""
+    attrs = [
+        attribute.attr
+        for attribute in attributes
+        if attribute.name in known and isinstance(attribute.attr, ir.StringAttr)
+    ]
+    return str(attrs[0].value) if attrs else ""

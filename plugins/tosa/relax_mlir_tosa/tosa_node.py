@@ -25,7 +25,7 @@ class TosaNode(DialectNode):
         """Return the operation's name; for a custom operation, with its domain and name."""
         if operation.name != "tosa.custom":
             return operation.name
-        domain, name = (value_of(operation.attributes[each]) for each in ("domain_name", "operator_name"))
+        domain, name = (value_of(operation.attributes[text]) for text in ("domain_name", "operator_name"))
         return f"tosa.custom @{domain}.{name}"
 
     @property
@@ -35,6 +35,6 @@ class TosaNode(DialectNode):
 
     def known_shape(self, index: int) -> list[int]:
         """Return the static sizes of a shape operand."""
-        if (found := self.numbers(index)) is None:
+        if (numbers := self.numbers(index)) is None:
             raise self.fail(f"operand #{index} is a shape that is not known while the module is imported")
-        return list(found)
+        return list(numbers)

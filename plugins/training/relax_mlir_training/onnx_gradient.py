@@ -32,14 +32,14 @@ def gradient(node: OnnxNode) -> Outputs:
     if node.graph.knows(y) and node.graph.lookup(y) is None:
         return [None] * node.output_count  # The problem of y is reported already.
     # An output without a name is not needed.
-    wanted = [index for index, name in enumerate(node.proto.output) if name]
+    indices = [index for index, name in enumerate(node.proto.output) if name]
     values = {name: node.held(index) for index, name in enumerate([*xs, *zs])}
 
     def value_of_y(*tensors: Tensor) -> Tensor:
-        variables = {xs[index]: Value(ssa=tensor) for index, tensor in zip(wanted, tensors, strict=True)}
+        variables = {xs[index]: Value(ssa=tensor) for index, tensor in zip(indices, tensors, strict=True)}
         return _float(node, shown(y), value_with(node, y, {**values, **variables})).ssa
 
-    made = dict(zip(wanted, gradients_at([node.tensor(index) for index in wanted], value_of_y), strict=True))
+    made = dict(zip(indices, gradients_at([node.tensor(index) for index in indices], value_of_y), strict=True))
     return [made.get(index) for index in range(node.output_count)]
 
 
@@ -81,12 +81,12 @@ def value_with(node: OnnxNode, name: str, values: Mapping[str, Held]) -> Held:
         return values[name]
     nodes = list(node.graph.nodes_around())
     makers = makers_of(nodes, nodes)
-    for given in (name, *values):
-        if given not in makers and not node.graph.knows(given):
-            raise node.fail(f"the graph has no tensor '{shown(given)}'{suggest(given, makers)}")
+    for text in (name, *values):
+        if text not in makers and not node.graph.knows(text):
+            raise node.fail(f"the graph has no tensor '{shown(text)}'{suggest(text, makers)}")
     importer = GraphImporter(node.graph.model, problems := Problems(WORDS), node.graph.symbols, node.graph)
-    for given, value in values.items():
-        importer.define(given, value)
+    for key, value in values.items():
+        importer.define(key, value)
     importer.add_nodes(_part(node, name, values, makers))
     found = importer.output(name)
     if problems.found or found is None:

@@ -104,16 +104,16 @@ class Optimizer(ABC):
             raise OptionError(f"the module has a function @{name} already")
         if not parameters:
             raise OptionError(f"{type(self).__name__} needs a parameter to update, got none")
-        for each, info in parameters.items():
+        for key, info in parameters.items():
             if not isinstance(info, TensorInfo) or not is_float(info.dtype):
                 shown = describe(info) if isinstance(info, TensorInfo) else type(info).__name__
-                raise OptionError(f"{type(self).__name__} updates tensors of floats: parameter '{each}' is {shown}")
+                raise OptionError(f"{type(self).__name__} updates tensors of floats: parameter '{key}' is {shown}")
 
     def _build(self, owner: Operation, parameters: Mapping[str, TensorInfo], name: str, private: bool) -> None:
         states = self.states(parameters)
         inputs = {
             **parameters,
-            **{f"{each}_gradient": info for each, info in parameters.items()},
+            **{f"{key}_gradient": info for key, info in parameters.items()},
             **states,
             **self.arguments(),
         }
@@ -134,7 +134,7 @@ class Optimizer(ABC):
         made = []
         for name in parameters:
             names = (name, f"{name}_gradient", *(f"{name}_{kind}" for kind in self.STATES))
-            made.append([each.value for each in self.update(step, *(Tensor(values[each]) for each in names))])
+            made.append([each.value for each in self.update(step, *(Tensor(values[text]) for text in names))])
         after, *states = zip(*made, strict=True)
         return [*after, *counted, *(each for kind in states for each in kind)]
 

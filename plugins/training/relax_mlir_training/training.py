@@ -56,23 +56,23 @@ def append_loss(
     if not has_body(model):
         raise RelaxError(f"@{function} has no body, so the names of its parameters are unknown")
     arguments = body_of(model).arguments
-    inputs: dict[str, object] = dict(zip(argument_names(model), (each.type for each in arguments), strict=True))
+    inputs: dict[str, object] = dict(zip(argument_names(model), (argument.type for argument in arguments), strict=True))
     for target in targets:
         if target in inputs:
             raise RelaxError(f"@{function} has a parameter '{target}': targets need names of their own")
     types = list(function_type_of(model).results)
     taken: dict[str, object] = {**inputs, **targets}
     with module.function(name, taken) as made:
-        given = made.args
+        args = made.args
         call = ir.Operation.create(
             "func.call",
             attributes={"callee": ir.FlatSymbolRefAttr.get(function)},
-            operands=given[: len(inputs)],
+            operands=args[: len(inputs)],
             results=types,
         )
         pairs = zip(call.results, types, strict=True)
         results = [module.handles.result(value, type_, call.name) for value, type_ in pairs]
-        made.returns(loss(*results, *given[len(inputs) :]))
+        made.returns(loss(*results, *args[len(inputs) :]))
     return name
 
 
@@ -111,9 +111,11 @@ def add_training_step(
     with changing(module, pass_.anchor, "add_training_step") as operation:
         pass_.prepare(operation.context)
         options = Options(checkpoint_every, replaces_loops=True)
-        made = add_step(operation, function_of(operation, function), optimizer, pass_.wrt, target_index, options)
+        training_step = add_step(
+            operation, function_of(operation, function), optimizer, pass_.wrt, target_index, options
+        )
     module.verify()
-    return made
+    return training_step
 
 
 def _names(wrt: Sequence[str]) -> tuple[str, ...]:
@@ -157,7 +159,7 @@ class Trainer:
         self.executable = compile(training, target, **compiling)
         self._step = self.executable[name]
         self._takes_rate = optimizer.lr is None
-        kinds = [(kind, each) for kind in optimizer.STATES for each in arrays]
+        kinds = [(kind, array) for kind in optimizer.STATES for array in arrays]
         counts = {COUNT: numpy.zeros((), "int64")} if optimizer.COUNTS else {}
         self._parameters = list(arrays)
         self._held: dict[str, object] = {**arrays, **counts}

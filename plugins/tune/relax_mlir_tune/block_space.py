@@ -50,7 +50,7 @@ class BlockSpace(Space):
         """Return numbers that describe a plan."""
         tile = Tile(plan)
         counts = [tile.rows_of_thread, tile.vectors_of_thread, tile.depth, plan.stages]
-        return [math.log2(each) for each in (*counts, *map(tile.threads_along, (tile.rows, tile.columns)))]
+        return [math.log2(count) for count in (*counts, *map(tile.threads_along, (tile.rows, tile.columns)))]
 
 
 def plan_space(planned: rx.Module, target: str) -> Space:

@@ -33,14 +33,14 @@ def _values(name: str, option: CodegenOption, threads: int) -> list[str]:
     if option.type is bool:
         return ["false", "true"]
     if typing.get_origin(option.type) is typing.Literal:
-        return [_text(each) for each in typing.get_args(option.type)]
+        return [_text(arg) for arg in typing.get_args(option.type)]
     if option.type is not int:
         return []
     if name == _THREADS:
         return [str(threads)] if option.most is None or threads <= option.most else []
     if option.least is None or option.most is None or option.most - option.least >= _MOST_VALUES:
         return []
-    return [str(each) for each in range(int(option.least), int(option.most) + 1)]
+    return [str(index) for index in range(int(option.least), int(option.most) + 1)]
 
 
 def _text(value: object) -> str:

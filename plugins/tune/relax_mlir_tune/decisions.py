@@ -44,8 +44,8 @@ class DecisionSpace:
             for _ in range(random.choice((1, 1, 2, 3))):
                 place = random.randrange(len(changed))
                 changed[place] = _other(self.choices[place], changed[place], random)
-            if (found := point_of(self._rule, changed)) != plans:
-                return found
+            if (point := point_of(self._rule, changed)) != plans:
+                return point
         return None
 
     def crossed(self, one: Plans, other: Plans, random: Random) -> Plans:
@@ -64,8 +64,8 @@ def space_of(module: rx.Module, planned: rx.Module, target: str) -> SearchSpace:
 
     `module` has the kernel before the target's rules, `planned` with its plans.
     """
-    if (made := decided_schedule(module, target)) is not None and made.decisions:
-        return DecisionSpace(made, machine_of(target))
+    if (schedule := decided_schedule(module, target)) is not None and schedule.decisions:
+        return DecisionSpace(schedule, machine_of(target))
     return plan_space(planned, target)
 
 
@@ -83,7 +83,7 @@ def decisions_of(plans: Plans) -> tuple[str, tuple[Taken, ...]]:
     """Return the rule of a point, and its decisions. Raise RelaxError for a damaged point."""
     try:
         _, rule, *texts = plans
-        read = [json.loads(each) for each in texts]
+        read = [json.loads(text) for text in texts]
         return rule, tuple(tuple(map(int, each)) if isinstance(each, list) else int(each) for each in read)
     except (ValueError, TypeError):
         raise rx.RelaxError(f"'{' '.join(plans)}' has no decisions of a rule") from None
@@ -91,16 +91,16 @@ def decisions_of(plans: Plans) -> tuple[str, tuple[Taken, ...]]:
 
 def schedule_of(module: rx.Module, target: str, plans: Plans) -> DecidedSchedule:
     """Return the schedule of a kernel with the decisions of a point. Raise RelaxError if the rule refuses them."""
-    made = decided_schedule(module, target, *decisions_of(plans))
-    assert made is not None
-    return made
+    schedule = decided_schedule(module, target, *decisions_of(plans))
+    assert schedule is not None
+    return schedule
 
 
 def schedule_kernel(module: rx.Module, target: str, plans: Plans) -> None:
     """Set the schedule of a module's kernel. Raise RelaxError if the rule refuses the decisions."""
-    made = schedule_of(module, target, plans)
+    schedule = schedule_of(module, target, plans)
     (function,) = prim_funcs_in(module.operation)
-    use_steps(function, made.steps)
+    use_steps(function, schedule.steps)
 
 
 # ---- decisions as numbers ----
@@ -122,7 +122,7 @@ def _moved(decision: TileDecision, taken: tuple[int, ...], random: Random) -> tu
         return taken
     source = random.choice(sources)
     target = random.choice([place for place in range(len(taken)) if place != source])
-    prime = random.choice([each for each in _primes(taken[source])])
+    prime = random.choice([number for number in _primes(taken[source])])
     factors = list(taken)
     factors[source] //= prime
     factors[target] *= prime

@@ -37,11 +37,13 @@ def kernels_in(folder: Path) -> tuple[list[TunedKernel], list[str]]:
 def table_of(kernels: Iterable[TunedKernel]) -> str:
     """Return a line for each tuned kernel."""
     rows: list[tuple[str, ...]] = [("kernel", "key", "machine", "default us", "tuned us", "ratio", "CPU")]
-    for each in sorted(kernels, key=lambda each: each.file_name):
-        machine = f"{each.machine.architecture} {each.machine.vector_bytes * 8} bits"
-        times = each.times
+    for kernel in sorted(kernels, key=lambda each: each.file_name):
+        machine = f"{kernel.machine.architecture} {kernel.machine.vector_bytes * 8} bits"
+        times = kernel.times
         ratio = f"{times.tuned / times.default:.3f} +- {times.noise:.3f}"
-        rows.append((each.kernel, each.key, machine, f"{times.default:.1f}", f"{times.tuned:.1f}", ratio, each.cpu))
+        rows.append(
+            (kernel.kernel, kernel.key, machine, f"{times.default:.1f}", f"{times.tuned:.1f}", ratio, kernel.cpu)
+        )
     return as_table(rows)
 
 

@@ -96,8 +96,8 @@ def prepare(job: KernelJob) -> Prepared:
 
 def module_of(job: KernelJob) -> rx.Module:
     """Return the module of a job, after the plug-ins that it needs."""
-    for each in job.plugins:
-        load_plugin(each)
+    for plugin in job.plugins:
+        load_plugin(plugin)
     return rx.Module.parse(job.module)
 
 

@@ -43,16 +43,18 @@ def neighbouring_plans(
     """Return plans of the most similar tuned kernels, adapted to the sizes of a space. Plans that do not fit are left
     out."""
     facts = MachineFacts.of(space.machine)
-    near = [each for each in kernels if each.structure == structure and each.key != key and each.fits(facts)]
+    near = [kernel for kernel in kernels if kernel.structure == structure and kernel.key != key and kernel.fits(facts)]
     near.sort(key=lambda each: (_distance(types, each.types), each.key))
-    found = dict.fromkeys(plans for each in near[:_MOST] if (plans := _adapted(space, each)) is not None)
+    found = dict.fromkeys(
+        plans for tuned_kernel in near[:_MOST] if (plans := _adapted(space, tuned_kernel)) is not None
+    )
     found.pop(space.default, None)
     return list(found)
 
 
 def _distance(one: Sequence[str], other: Sequence[str]) -> float:
     """Return how much the sizes of parameters differ, as the sum of the logarithms of ratios."""
-    sizes = [[int(size) for text in each for size in _SHAPE.findall(text)] for each in (one, other)]
+    sizes = [[int(size) for text in names for size in _SHAPE.findall(text)] for names in (one, other)]
     if len(sizes[0]) != len(sizes[1]):
         return math.inf
     return sum(abs(math.log2(max(left, 1) / max(right, 1))) for left, right in zip(*sizes, strict=True))
@@ -91,11 +93,11 @@ def _fitted(choice: PlanChoice, text: str, space: Space) -> str | None:
 def _sizes(plan: Plan, op: StructuredOp) -> dict[int, int | None]:
     """Return the sizes of a plan's loops, of which some are joined. None is a dynamic size."""
     groups = plan.loops or tuple((dim,) for dim in op.dims)
-    found: dict[int, int | None] = {}
+    sizes: dict[int, int | None] = {}
     for place, dims in enumerate(groups):
         known = [size for dim in dims if (size := op.sizes[dim]) is not None]
-        found[place] = math.prod(known) if len(known) == len(dims) else None
-    return found
+        sizes[place] = math.prod(known) if len(known) == len(dims) else None
+    return sizes
 
 
 def _clipped(plan: Plan, op: StructuredOp) -> Plan:

@@ -74,10 +74,15 @@ class PlacementTuning:
     def table(self) -> str:
         """Return a line for each region, and one for each program."""
         regions: list[tuple[str, ...]] = [("region", "count", "codegen", "target us", "codegen us", "noise", "")]
-        for each in self.placement.regions:
-            name = ", ".join(_short(operator) for operator in each.operators)
-            times = (f"{each.target:.1f}", f"{each.own:.1f}", f"{each.noise:.3f}", "taken" if each.is_taken else "")
-            regions.append((name, str(each.occurrences), each.codegen, *times))
+        for region in self.placement.regions:
+            name = ", ".join(_short(operator) for operator in region.operators)
+            times = (
+                f"{region.target:.1f}",
+                f"{region.own:.1f}",
+                f"{region.noise:.3f}",
+                "taken" if region.is_taken else "",
+            )
+            regions.append((name, str(region.occurrences), region.codegen, *times))
         programs = [("program", "us"), *((name, f"{us:.1f}") for name, us in self.placement.times.items())]
         last = f"measured placement: {self.ratio:.3f} of the time of '{self.single}', the best single choice\n"
         return "\n".join([as_table(regions), as_table(programs) + last, *self.notes])
@@ -111,7 +116,7 @@ def tune_placement(
     limit. bind, precision: as of rx.compile. sizes: values of symbolic sizes to measure with. threads: threads of a
     call. plugins: modules or files that register codegens. progress: a function that is called after each trial.
     """
-    names = tuple(each.strip() for each in codegens.split(",")) if isinstance(codegens, str) else tuple(codegens)
+    names = tuple(word.strip() for word in codegens.split(",")) if isinstance(codegens, str) else tuple(codegens)
     if trials < 1:
         raise rx.OptionError(f"trials={trials}: expected at least 1")
     for plugin in plugins:
@@ -140,7 +145,7 @@ def tune_placement(
 
 
 def _refuse_twice(names: Sequence[str]) -> None:
-    counts = Counter(parse_codegen(each).codegen.name for each in names)
+    counts = Counter(parse_codegen(name).codegen.name for name in names)
     if (twice := next((name for name, count in counts.items() if count > 1), None)) is not None:
         raise rx.OptionError(f"codegens= names '{twice}' twice")
 
@@ -182,7 +187,7 @@ class _PlacementSearch:
         singles = self._singles(forms)
         for form in forms:
             self._price(form)
-        ratios = {self._target: 1.0, **self._ratios([each for each in singles if each.name not in self._failed])}
+        ratios = {self._target: 1.0, **self._ratios([single for single in singles if single.name not in self._failed])}
         working = list(ratios)
         ratios.update(self._ratios([each for form in forms for each in self._planned(form)]))
         best = min(ratios, key=lambda each: ratios[each])
@@ -205,16 +210,16 @@ class _PlacementSearch:
 
     def _singles(self, forms: Sequence[_SeenModel]) -> list[Candidate]:
         """Return the placement of each codegen by itself."""
-        found = []
+        singles = []
         for form in forms:
             for codegen in form.codegens:
                 claims = form.claims if len(form.codegens) == 1 else self._claims([codegen])
-                matches = sorted((each for region in claims.regions for each in region.matches), key=_rank)
+                matches = sorted((match for region in claims.regions for match in region.matches), key=_rank)
                 if matches:
-                    found.append(Candidate(codegen, (codegen,), tuple(each.placed for each in matches)))
+                    singles.append(Candidate(codegen, (codegen,), tuple(match.placed for match in matches)))
                 else:
                     self._notes.append(f"{codegen}: no operator matches its patterns")
-        return found
+        return singles
 
     def _price(self, form: _SeenModel) -> None:
         """Measure each distinct piece, then each distinct region with several pieces."""
@@ -264,7 +269,7 @@ class _PlacementSearch:
 
     def _planned(self, form: _SeenModel) -> Iterator[Candidate]:
         """Yield the placements with the lowest prices: of all codegens, and of each one with the target."""
-        chosen = [form.codegens, *((each,) for each in form.codegens if len(form.codegens) > 1)]
+        chosen = [form.codegens, *((codegen,) for codegen in form.codegens if len(form.codegens) > 1)]
         found = dict.fromkeys(
             cheapest(form.pieces, form.prices, codegens, is_joined=is_joined)
             for codegens in chosen
@@ -280,22 +285,24 @@ class _PlacementSearch:
 
     def _ratios(self, candidates: Sequence[Candidate]) -> dict[Candidate, float]:
         """Return the ratio of each program's time to the target's. Programs that fail are left out."""
-        found = {}
-        for each in candidates:
-            if each == self._target:
+        ratios = {}
+        for candidate in candidates:
+            if candidate == self._target:
                 continue
-            outcome = self._meter.pair(self._target, each, _PROGRAM_TURNS)
+            outcome = self._meter.pair(self._target, candidate, _PROGRAM_TURNS)
             if outcome.problem:
-                self._note(f"{each.name}: {outcome.problem}")
+                self._note(f"{candidate.name}: {outcome.problem}")
             else:
-                found[each] = outcome.ratio
+                ratios[candidate] = outcome.ratio
                 self._best = min(self._best, outcome.ratio)
-            self._tell(each.name)
-        return found
+            self._tell(candidate.name)
+        return ratios
 
     def _improved(self, best: Candidate, forms: Sequence[_SeenModel]) -> Candidate:
         """Return the placement after changes that made the whole program faster."""
-        form = next((each for each in forms if best.owners and set(best.codegens) == set(each.codegens)), None)
+        form = next(
+            (seen_model for seen_model in forms if best.owners and set(best.codegens) == set(seen_model.codegens)), None
+        )
         if form is None:
             form, owners = self._as_owners(best, forms)
         else:
@@ -303,8 +310,8 @@ class _PlacementSearch:
         since = 0
         tried = {owners}
         while since < _PATIENCE:
-            moved = next((each for each in moves_of(form.pieces, owners, form.prices, form.codegens)
-                          if each not in tried), None)  # fmt: skip
+            moved = next((move for move in moves_of(form.pieces, owners, form.prices, form.codegens)
+                          if move not in tried), None)  # fmt: skip
             if moved is None or self._is_over() or self._changes >= self._trials:
                 break
             tried.add(moved)
@@ -318,14 +325,14 @@ class _PlacementSearch:
     def _as_owners(self, best: Candidate, forms: Sequence[_SeenModel]) -> tuple[_SeenModel, Owners]:
         """Return a form of the model, and the owners of its pieces that are nearest to a single choice."""
         codegen = best.codegens[0] if best.codegens else TARGET
-        form = next((each for each in forms if codegen in each.codegens), forms[0])
+        form = next((seen_model for seen_model in forms if codegen in seen_model.codegens), forms[0])
         return form, tuple(codegen if codegen in piece.matches else TARGET for piece in form.pieces)
 
     def _with_options(self, best: Candidate) -> Candidate:
         """Return the placement with the fastest options of its codegens, one option after the other."""
         for place in range(len(best.codegens)):
             name = parse_codegen(best.codegens[place]).codegen.name
-            if not any(each.pattern.startswith(f"{name}.") for each in best.matches):
+            if not any(match.pattern.startswith(f"{name}.") for match in best.matches):
                 continue
             for variant in variants_of(best.codegens[place], self._meter.job.threads):
                 if self._is_over():
@@ -352,10 +359,10 @@ class _PlacementSearch:
     def _result(self, best: Candidate, singles: Mapping[Candidate, float]) -> PlacementTuning:
         """Measure the best placement and the fastest single choices in turns, and write the winner."""
         limit = _CONTENDER * min(singles.values())
-        contenders = [each for each in singles if each == self._target or singles[each] <= limit]
+        contenders = [candidate for candidate in singles if candidate == self._target or singles[candidate] <= limit]
         programs = list(dict.fromkeys([*contenders, best]))
-        for each in programs:  # compiled one by one, each within the limit of a trial
-            self._meter.rows([each], 1)
+        for program in programs:  # compiled one by one, each within the limit of a trial
+            self._meter.rows([program], 1)
         rows = self._meter.rows(programs, FINAL_TURNS)
         if rows.problem:
             problem = f"the last comparison of programs failed: {rows.problem}"
@@ -367,11 +374,11 @@ class _PlacementSearch:
             place = single
         chosen = programs[place]
         target = medians[programs.index(self._target)]
-        times = {each.name: round(ratio * target * _MICRO, 2) for each, ratio in singles.items()}
-        times |= {each.name: round(us * _MICRO, 2) for each, us in zip(contenders, medians, strict=False)}
+        times = {key.name: round(ratio * target * _MICRO, 2) for key, ratio in singles.items()}
+        times |= {contender.name: round(us * _MICRO, 2) for contender, us in zip(contenders, medians, strict=False)}
         times["measured"] = round(medians[place] * _MICRO, 2)
-        taken = {(each.pattern, each.key) for each in chosen.matches}
-        regions = [each._replace(is_taken=taken.issuperset(kind)) for each, kind in self._regions]
+        taken = {(match.pattern, match.key) for match in chosen.matches}
+        regions = [region._replace(is_taken=taken.issuperset(kind)) for region, kind in self._regions]
         deviation = 0.0 if place == single else noise(_pair(rows, single, place))
         placement = replace(
             self._meter.placement(chosen), times=times, noise=round(deviation, 4), regions=tuple(regions)
@@ -395,9 +402,11 @@ class _PlacementSearch:
 def _groups(codegens: Sequence[str]) -> list[tuple[str, ...]]:
     """Return codegens of operators, and codegens of kernels, which see the model in another form."""
     groups: dict[bool, list[str]] = {}
-    for each in codegens:
-        takes_kernels = all(_KERNEL_CALL in composite.heads for composite in parse_codegen(each).codegen.composites())
-        groups.setdefault(takes_kernels, []).append(each)
+    for codegen in codegens:
+        takes_kernels = all(
+            _KERNEL_CALL in composite.heads for composite in parse_codegen(codegen).codegen.composites()
+        )
+        groups.setdefault(takes_kernels, []).append(codegen)
     return [tuple(group) for group in groups.values()]
 
 

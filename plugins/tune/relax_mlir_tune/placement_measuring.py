@@ -36,7 +36,7 @@ class Candidate:
 
     @property
     def digest(self) -> str:
-        matches = [each[:4] for each in self.matches]
+        matches = [match[:4] for match in self.matches]
         return _hashed([self.codegens, matches, *map(_fingerprint, self.codegens)])
 
 
@@ -80,7 +80,7 @@ class Meter:
 
     def rows(self, candidates: Sequence[Candidate], turns: int) -> MeasuredRows:
         """Return the times of several programs in turns."""
-        return self._run(self.job, [self._choice(each) for each in candidates], turns)
+        return self._run(self.job, [self._choice(candidate) for candidate in candidates], turns)
 
     def _choice(self, candidate: Candidate) -> PlacementChoice:
         if not candidate.matches:

@@ -41,7 +41,7 @@ class ModelPiece:
 
 def kind_of(matches: Iterable[ClaimedMatch]) -> Kind:
     """Return the patterns and keys of matches, which equal pieces share."""
-    return tuple(sorted((each.placed.pattern, each.placed.key) for each in matches))
+    return tuple(sorted((match.placed.pattern, match.placed.key) for match in matches))
 
 
 def pieces_of(claims: Claims) -> list[ModelPiece]:

@@ -111,7 +111,7 @@ def measure_choices(job: PlacementJob, choices: Sequence[PlacementChoice], turns
     """Compile and time the programs of several choices, in turns."""
     start = time.perf_counter()
     try:
-        programs = [_program(job, each) for each in choices]
+        programs = [_program(job, choice) for choice in choices]
         _, expected = _program(job, PlacementChoice())
         errors = tuple(_error(results, expected) for _, results in programs)
         rows = MeasuredRows(errors=errors, problem="the results differ from those of the target")

@@ -49,7 +49,7 @@ class Choice:
 
     def edits_at(self, point: Point) -> list[str]:
         """Return the edits for a program before the pass."""
-        names = {each.name for each in operations_in(point.module.operation)} if self.operators else set()
+        names = {operation.name for operation in operations_in(point.module.operation)} if self.operators else set()
         if self.operators and names.isdisjoint(self.operators):
             return []
         return list(self.edits(point) if callable(self.edits) else self.edits)
@@ -58,9 +58,9 @@ class Choice:
 def _convolution_groups(point: Point) -> Iterator[str]:
     """Yield an edit for each group of equal convolutions, which then keep their layouts. Large groups come first."""
     groups: dict[tuple[str, ...], list[int]] = {}
-    for place, each in enumerate(operations_named(point.module.operation, "relax.nn.conv2d")):
-        attributes = (f"{name}={each.attributes[name]}" for name in each.attributes)
-        signature = (*(str(value.type) for value in each.operands), *attributes)
+    for place, operation in enumerate(operations_named(point.module.operation, "relax.nn.conv2d")):
+        attributes = (f"{name}={operation.attributes[name]}" for name in operation.attributes)
+        signature = (*(str(value.type) for value in operation.operands), *attributes)
         groups.setdefault(signature, []).append(place)
     if len(groups) < 2:
         return  # equal to an edit without the pass
@@ -74,7 +74,7 @@ def _fused_calls(point: Point) -> Iterator[str]:
     for call in operations_named(point.module.operation, "relax.call_tir"):
         name = str(call.attributes["func"]).removeprefix("@")
         counts[name] = counts.get(name, 0) + 1
-    for name in sorted(counts, key=lambda each: -counts[each])[:_MOST_NODES]:
+    for name in sorted(counts, key=lambda count: -counts[count])[:_MOST_NODES]:
         yield f"set relax-fuse-ops{{keep={name}}}"
 
 
@@ -168,7 +168,7 @@ class ProgramSpace:
         """Return the passes with choices, in the order of the stages."""
         stages = rx.stages(self.target)
         order = {name: number for number, name in enumerate(stages.names)}
-        found = {each.anchor: pass_place(stages, each.anchor) for each in self.choices}
+        found = {choice.anchor: pass_place(stages, choice.anchor) for choice in self.choices}
         places = {anchor: (order[place[0]], place[1]) for anchor, place in found.items() if place is not None}
         return sorted(places, key=places.__getitem__)
 
@@ -211,7 +211,7 @@ def are_compatible(one: Candidate, other: Candidate) -> bool:
     """Check whether two edits of the same or of different choices can be combined."""
     if one.choice.name == other.choice.name:
         return one.choice.several
-    verbs = {StageEdit.parse(each.edit).verb for each in (one, other)}
+    verbs = {StageEdit.parse(candidate.edit).verb for candidate in (one, other)}
     return one.choice.anchor != other.choice.anchor or "drop" not in verbs
 
 

@@ -33,8 +33,8 @@ def list_programs(options: argparse.Namespace, folder: Path, stdout: TextIO, std
         problems += more
         if added := merge_programs(others, programs, folder):
             stdout.write(f"{added} files of programs added to {folder}\n")
-    for each in problems:
-        stderr.write(f"relax-tune: warning: {each}\n")
+    for problem in problems:
+        stderr.write(f"relax-tune: warning: {problem}\n")
 
 
 def check_programs(
@@ -54,14 +54,14 @@ def check_programs(
         if removed := prune_programs(folder, key):
             stdout.write(f"{removed} files of programs removed from {folder}\n")
         return
-    if (found := find_program(folder, key, options.target)) is not None:
+    if (tuned_program := find_program(folder, key, options.target)) is not None:
         job = ProgramJob(
             *(key, program.bytecode(), options.target, options.threads, tuple(sizes.items()), named_plugins()),
             precision=options.precision,
-            inexact=found.inexact,
+            inexact=tuned_program.inexact,
             imports=imports_of(all_choices(), options.target),
         )
-        stdout.write(_measured_again(found, job))
+        stdout.write(_measured_again(tuned_program, job))
 
 
 def programs_in(folder: Path) -> tuple[list[TunedProgram], list[str]]:
@@ -78,44 +78,46 @@ def programs_in(folder: Path) -> tuple[list[TunedProgram], list[str]]:
 def programs_table(programs: Iterable[TunedProgram]) -> str:
     """Return a line for each tuned program, and a line for each of its edits."""
     lines = []
-    for each in programs:
-        times = each.times
+    for program in programs:
+        times = program.times
         ratio = f"{times.tuned / times.default:.3f} +- {times.noise:.3f}"
-        exact = ", inexact" if each.inexact else ""
-        sizes = f"{each.machine.architecture} {each.machine.vector_bytes * 8} bits"
-        lines.append(f"program {each.program}  {each.key}  {each.target}, {sizes}  {ratio}{exact}  {each.cpu}")
-        lines += [f"  {edit}" for edit in each.edits]
+        exact = ", inexact" if program.inexact else ""
+        sizes = f"{program.machine.architecture} {program.machine.vector_bytes * 8} bits"
+        lines.append(
+            f"program {program.program}  {program.key}  {program.target}, {sizes}  {ratio}{exact}  {program.cpu}"
+        )
+        lines += [f"  {edit}" for edit in program.edits]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _measured_again(found: TunedProgram, job: ProgramJob) -> str:
+def _measured_again(program: TunedProgram, job: ProgramJob) -> str:
     """Measure a program again, and remove its file if it is not faster. Return a line."""
     runner = LocalRunner(LIMIT_S, measure_program)
     with tempfile.TemporaryDirectory() as cache:
         try:
-            (outcome,) = runner.measured(replace(job, cache=cache), [found.edits], FINAL_TURNS)
+            (outcome,) = runner.measured(replace(job, cache=cache), [program.edits], FINAL_TURNS)
         finally:
             runner.close()
     if not (is_kept := is_faster(outcome)):
-        Path(found.path).unlink()
+        Path(program.path).unlink()
     ratio = outcome.problem or f"{outcome.ratio:.3f}"
-    return f"program {found.program}  {ratio}  {'kept' if is_kept else 'removed'}\n"
+    return f"program {program.program}  {ratio}  {'kept' if is_kept else 'removed'}\n"
 
 
 def prune_programs(folder: Path, key: str) -> int:
     """Remove the files of programs with another key. Return their number."""
-    unused = [each for each in programs_in(folder)[0] if each.key != key]
-    for each in unused:
-        Path(each.path).unlink()
+    unused = [tuned_program for tuned_program in programs_in(folder)[0] if tuned_program.key != key]
+    for program in unused:
+        Path(program.path).unlink()
     return len(unused)
 
 
 def merge_programs(others: Iterable[TunedProgram], own: Iterable[TunedProgram], folder: Path) -> int:
     """Add programs to a folder. Of two for a program and machine the faster one stays. Return their number."""
-    known = {each.file_name: each for each in own}
-    added = [each for each in others if _is_faster(each, known.get(each.file_name))]
-    for each in added:
-        each.write(folder)
+    known = {tuned_program.file_name: tuned_program for tuned_program in own}
+    added = [tuned_program for tuned_program in others if _is_faster(tuned_program, known.get(tuned_program.file_name))]
+    for program in added:
+        program.write(folder)
     return len(added)
 
 

@@ -62,10 +62,10 @@ def measure_program(job: KernelJob, edits: Plans, turns: int) -> Outcome:
     try:
         prepared = _prepare(job)
         program = _compiled(prepared.module, edits, job)
-        found = _results(program(*prepared.arguments))
+        results = _results(program(*prepared.arguments))
     except rx.RelaxError as error:
         return Outcome(edits, problem=error.message.splitlines()[0], seconds=time.perf_counter() - start)
-    if problem := difference(prepared.expected, found, job.inexact):
+    if problem := difference(prepared.expected, results, job.inexact):
         return Outcome(edits, problem=problem, is_wrong=True, seconds=time.perf_counter() - start)
     times = time_in_turns([prepared.default, program], prepared.arguments, turns)
     return Outcome(edits, tuple((default, tuned) for default, tuned in times), seconds=time.perf_counter() - start)
@@ -117,10 +117,10 @@ def arguments_of(module: rx.Module) -> list[rx.TensorInfo]:
     name = program_name(module.operation)
     function = next(each for each in functions_in(module.operation) if symbol_name(each) == name)
     infos = [decode(argument.type) for argument in body_of(function).arguments]
-    found = [each for each in infos if isinstance(each, rx.TensorInfo) and each.shape is not None and each.dtype]
-    if len(found) != len(infos):
+    arguments = [info for info in infos if isinstance(info, rx.TensorInfo) and info.shape is not None and info.dtype]
+    if len(arguments) != len(infos):
         raise rx.RelaxError(f"@{name} has arguments that are no tensors of known rank: it cannot be measured")
-    return found
+    return arguments
 
 
 def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) -> ndarray:

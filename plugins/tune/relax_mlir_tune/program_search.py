@@ -54,7 +54,7 @@ class ProgramTuning:
     @property
     def wrong(self) -> list[Outcome]:
         """Return the candidates with results that differ from the default's."""
-        return [each for each in self.outcomes.values() if each.is_wrong]
+        return [outcome for outcome in self.outcomes.values() if outcome.is_wrong]
 
     def lines(self) -> list[str]:
         """Return the result as text."""
@@ -84,16 +84,16 @@ class ProgramSearch:
             if self._is_done():
                 return
             allowed = self._allowed(self.space.candidates(anchor, _texts(chosen)))
-            self._measure(measure, [_texts([*chosen, each]) for each in allowed])
+            self._measure(measure, [_texts([*chosen, candidate]) for candidate in allowed])
             chosen = self._combined(measure, chosen, allowed)
 
     def winner(self, measure: Measure) -> Outcome | None:
         """Measure the best candidates again. Return the fastest that is faster with confidence."""
-        faster = [each for each in self.outcomes.values() if each.ratio < MOST_RATIO]
+        faster = [outcome for outcome in self.outcomes.values() if outcome.ratio < MOST_RATIO]
         finalists = sorted(faster, key=lambda each: each.ratio)[:_FINALISTS]
         if not finalists:
             return None
-        again = [each for each in measure([each.plans for each in finalists], FINAL_TURNS) if is_faster(each)]
+        again = [each for each in measure([finalist.plans for finalist in finalists], FINAL_TURNS) if is_faster(each)]
         return min(again, key=lambda each: each.ratio, default=None)
 
     def _is_done(self) -> bool:
@@ -101,23 +101,23 @@ class ProgramSearch:
 
     def _allowed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates that the search may try, and note the others."""
-        refused = [each.edit for each in candidates if not (each.choice.exact or self.inexact)]
+        refused = [candidate.edit for candidate in candidates if not (candidate.choice.exact or self.inexact)]
         self.refused += [edit for edit in refused if edit not in self.refused]
-        return [each for each in candidates if each.choice.exact or self.inexact]
+        return [candidate for candidate in candidates if candidate.choice.exact or self.inexact]
 
     def _combined(
         self, measure: Measure, before: Sequence[Candidate], candidates: Sequence[Candidate]
     ) -> list[Candidate]:
         """Return the chosen candidates, with each further candidate that gains. The best one comes first."""
         chosen, best = list(before), self._ratio(before)
-        for each in sorted(candidates, key=lambda each: self._ratio([*before, each])):
-            if self._ratio([*before, each]) > self._ratio(before) * (1 - _GAIN):
+        for candidate in sorted(candidates, key=lambda each: self._ratio([*before, each])):
+            if self._ratio([*before, candidate]) > self._ratio(before) * (1 - _GAIN):
                 break
-            if not all(are_compatible(each, other) for other in chosen):
+            if not all(are_compatible(candidate, other) for other in chosen):
                 continue
-            self._measure(measure, [_texts([*chosen, each])])
-            if self._ratio([*chosen, each]) < best * (1 - _GAIN):
-                chosen.append(each)
+            self._measure(measure, [_texts([*chosen, candidate])])
+            if self._ratio([*chosen, candidate]) < best * (1 - _GAIN):
+                chosen.append(candidate)
                 best = self._ratio(chosen)
         return chosen
 
@@ -126,8 +126,8 @@ class ProgramSearch:
         found = self.outcomes.get(edits)
         return found.ratio if found is not None else float("inf") if edits else 1.0
 
-    def _measure(self, measure: Measure, wanted: Iterable[Plans]) -> None:
-        for edits in wanted:
+    def _measure(self, measure: Measure, plans: Iterable[Plans]) -> None:
+        for edits in plans:
             if edits in self.outcomes:
                 continue
             if self._is_done():
@@ -137,7 +137,7 @@ class ProgramSearch:
 
 
 def _texts(chosen: Sequence[Candidate]) -> Plans:
-    return tuple(each.edit for each in chosen)
+    return tuple(candidate.edit for candidate in chosen)
 
 
 def tune_program(
@@ -179,8 +179,8 @@ def tune_program(
             cache=cache,
         )
 
-        def measure(wanted: Sequence[Plans], turns: int) -> Iterable[Outcome]:
-            for outcome in runner.measured(job, wanted, turns):
+        def measure(plans: Sequence[Plans], turns: int) -> Iterable[Outcome]:
+            for outcome in runner.measured(job, plans, turns):
                 trials.add(known, f"program {name}", outcome)
                 yield outcome
                 told(name, len(search.outcomes), min([1.0, *(each.ratio for each in search.outcomes.values())]))
@@ -204,20 +204,20 @@ def _clock(minutes: float | None) -> Callable[[], bool]:
     return lambda: time.monotonic() > end
 
 
-def tuned_program(found: ProgramTuning, key: str, target: str, inexact: bool) -> TunedProgram:
+def tuned_program(tuning: ProgramTuning, key: str, target: str, inexact: bool) -> TunedProgram:
     """Return the file of a winner."""
-    assert found.winner is not None
-    default, tuned = (statistics.median(each) * _MICRO for each in zip(*found.winner.turns, strict=True))
-    times = Times(round(default, 2), round(tuned, 2), round(noise(found.winner), 4))
+    assert tuning.winner is not None
+    default, tuned = (statistics.median(each) * _MICRO for each in zip(*tuning.winner.turns, strict=True))
+    times = Times(round(default, 2), round(tuned, 2), round(noise(tuning.winner), 4))
     machine, name = MachineFacts.of(machine_of(target)), rx.stages(target).target.partition("{")[0]
-    edits, trials = found.winner.plans, len(found.outcomes)
-    return TunedProgram(found.program, key, name, machine, edits, times, trials, inexact, cpu_name())
+    edits, trials = tuning.winner.plans, len(tuning.outcomes)
+    return TunedProgram(tuning.program, key, name, machine, edits, times, trials, inexact, cpu_name())
 
 
 def _why_not_measured(program: rx.Module, sizes: Mapping[str, int]) -> str:
     """Return why a program cannot be measured, or ""."""
     try:
-        shapes = [each.shape or () for each in arguments_of(program)]
+        shapes = [argument.shape or () for argument in arguments_of(program)]
     except rx.RelaxError as error:
         return error.message
     named = (str(size) for shape in shapes for size in shape if not isinstance(size, int))

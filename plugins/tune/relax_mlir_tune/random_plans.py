@@ -99,8 +99,8 @@ def check_random_plans(
     return found
 
 
-def _add_wrong(found: Checked, text: str, tell: Callable[[str], object]) -> None:
-    found.wrong.append(text)
+def _add_wrong(checked: Checked, text: str, tell: Callable[[str], object]) -> None:
+    checked.wrong.append(text)
     tell(text)
 
 
@@ -139,7 +139,7 @@ def _difference_of(case: Case, target: str, seed: int) -> str:
     draw = numpy.random.default_rng(seed)
     arguments = [_argument(shape, case.dtype, draw) for shape in case.shapes]
     found = to_numpy(rx.compile(case.module, target, cache=False, jobs=1)["main"](*arguments)).astype(float)
-    expected = case.expected(*(each.astype(float) for each in arguments))
+    expected = case.expected(*(argument.astype(float) for argument in arguments))
     error, scale = numpy.abs(found - expected).max(initial=0.0), numpy.abs(expected).max(initial=1e-3)
     limit = _TOLERANCE[case.dtype] * scale
     return f"the default differs by {error:.3g}, more than {limit:.3g}, from NumPy" if not error <= limit else ""
@@ -165,9 +165,9 @@ def _case(
     build: Callable[..., object],
     expected: Callable[..., ndarray],
 ) -> Case:
-    with rx.Module() as module, module.function("main", [rx.tensor(tuple(each), dtype) for each in shapes]) as f:
+    with rx.Module() as module, module.function("main", [rx.tensor(tuple(shape), dtype) for shape in shapes]) as f:
         f.returns(build(*f))
-    sizes = ", ".join("x".join(map(str, each)) for each in shapes)
+    sizes = ", ".join("x".join(map(str, shape)) for shape in shapes)
     return Case(f"{name} {sizes} {dtype}", dtype, module, shapes, expected)
 
 
@@ -219,8 +219,8 @@ def _softmax(x: ndarray) -> ndarray:
     import numpy
 
     powers = numpy.exp(x - x.max(-1, keepdims=True))
-    found: ndarray = powers / powers.sum(-1, keepdims=True)
-    return found
+    softmax: ndarray = powers / powers.sum(-1, keepdims=True)
+    return softmax
 
 
 def _norm(random: Random) -> Case:

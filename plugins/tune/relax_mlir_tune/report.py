@@ -67,18 +67,28 @@ class _Shown:
 
     def __init__(self, searched: Searched, winner: TunedKernel | None) -> None:
         self.searched, self.winner = searched, winner
-        self.trials = [each for each in searched.outcomes if len(each.turns) < FINAL_TURNS]
-        self.wrong = [each for each in self.trials if each.is_wrong]
-        self.failed = [each for each in self.trials if each.problem and not each.is_wrong]
-        self.best = min((each.ratio for each in self.trials), default=1.0)
+        self.trials = [outcome for outcome in searched.outcomes if len(outcome.turns) < FINAL_TURNS]
+        self.wrong = [trial for trial in self.trials if trial.is_wrong]
+        self.failed = [trial for trial in self.trials if trial.problem and not trial.is_wrong]
+        self.best = min((trial.ratio for trial in self.trials), default=1.0)
         self.ratio = winner.times.tuned / winner.times.default if winner is not None else 1.0
         self.seconds = searched.seconds * searched.calls
 
     @classmethod
     def of(cls, searched: Searched, kernels: Sequence[TunedKernel]) -> _Shown:
         """Find the winner of a kernel: of its key, from the CPU of its trials."""
-        found = (each for each in kernels if each.key == searched.key)
-        return cls(searched, next((each for each in found if searched.machine.startswith(f"{each.cpu} x")), None))
+        tuned_kernels = (kernel for kernel in kernels if kernel.key == searched.key)
+        return cls(
+            searched,
+            next(
+                (
+                    tuned_kernel
+                    for tuned_kernel in tuned_kernels
+                    if searched.machine.startswith(f"{tuned_kernel.cpu} x")
+                ),
+                None,
+            ),
+        )
 
 
 def _totals(shown: Sequence[_Shown]) -> str:
@@ -118,36 +128,36 @@ def _table(shown: Sequence[_Shown]) -> str:
     return f'<section id="kernels"><div class="head"><h2>Kernels</h2></div><div class="scroll">{body}</div></section>'
 
 
-def _section(each: _Shown, number: int) -> str:
+def _section(shown: _Shown, number: int) -> str:
     said = "Ratio to the default's time by trial; the line is the best so far. Crosses have no times."
     charts = (
-        f'<div class="charts"><figure>{trials_chart(each.trials)}<figcaption>{said}</figcaption></figure>'
-        f"<figure>{distribution_chart(each.trials)}<figcaption>Number of trials by ratio.</figcaption></figure></div>"
+        f'<div class="charts"><figure>{trials_chart(shown.trials)}<figcaption>{said}</figcaption></figure>'
+        f"<figure>{distribution_chart(shown.trials)}<figcaption>Number of trials by ratio.</figcaption></figure></div>"
     )
-    key = f'<code class="muted">{escape(each.searched.key)}</code>'
-    head = f'<div class="head"><h2>{escape(each.searched.kernel)}</h2>{key}</div>'
-    parts = [head, f"<p>{escape(_sentence(each))}</p>", charts, _changes(each), _problems(each)]
+    key = f'<code class="muted">{escape(shown.searched.key)}</code>'
+    head = f'<div class="head"><h2>{escape(shown.searched.kernel)}</h2>{key}</div>'
+    parts = [head, f"<p>{escape(_sentence(shown))}</p>", charts, _changes(shown), _problems(shown)]
     return f'<section id="kernel-{number}">{"".join(parts)}</section>'
 
 
-def _sentence(each: _Shown) -> str:
-    if each.winner is None:
-        best = f" The best trial took {each.best:.3f} of its time." if each.best < 1 else ""
+def _sentence(shown: _Shown) -> str:
+    if shown.winner is None:
+        best = f" The best trial took {shown.best:.3f} of its time." if shown.best < 1 else ""
         return f"No plan is faster than the default with confidence.{best}"
-    times = each.winner.times
+    times = shown.winner.times
     return (
         f"The winner takes {times.tuned:.1f} microseconds a call, "
-        f"{each.ratio:.3f} +- {times.noise:.3f} of the default's {times.default:.1f}."
+        f"{shown.ratio:.3f} +- {times.noise:.3f} of the default's {times.default:.1f}."
     )
 
 
-def _changes(each: _Shown) -> str:
+def _changes(shown: _Shown) -> str:
     """Return the difference between the plans of the rules and the winner, or the best trial without a winner."""
-    default, name = each.searched.default, "Winner"
-    if each.winner is not None:
-        default, plans = each.winner.default, each.winner.plans
+    default, name = shown.searched.default, "Winner"
+    if shown.winner is not None:
+        default, plans = shown.winner.default, shown.winner.plans
     else:
-        best = min((trial for trial in each.trials if trial.ratio < 1), key=lambda trial: trial.ratio, default=None)
+        best = min((trial for trial in shown.trials if trial.ratio < 1), key=lambda trial: trial.ratio, default=None)
         if best is None:
             return ""
         plans, name = best.plans, "Best trial"

@@ -47,7 +47,7 @@ def _mark(outcome: Outcome, number: int, across: float, axis: _Axis) -> str:
 
 def distribution_chart(outcomes: Sequence[Outcome]) -> str:
     """Return a histogram of the ratios."""
-    ratios = [each.ratio for each in outcomes if each.turns]
+    ratios = [outcome.ratio for outcome in outcomes if outcome.turns]
     low = math.log(min([_FASTEST, *ratios]))
     high = math.log(_SLOWEST)
     counts = [0] * _BINS
@@ -80,7 +80,7 @@ class _Axis:
     """Vertical logarithmic axis of ratios."""
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
-        ratios = [each.ratio for each in outcomes if each.turns]
+        ratios = [outcome.ratio for outcome in outcomes if outcome.turns]
         self._low, self._high = math.log(min([_FASTEST, *ratios]) * 0.97), math.log(_SLOWEST)
 
     def place(self, ratio: float) -> float:
@@ -102,11 +102,11 @@ class _Axis:
 
 def _spread(ticks: Sequence[float], place: Callable[[float], float], apart: float) -> list[float]:
     """Return the ticks, beginning with 1, with labels that do not overlap."""
-    found: list[float] = []
+    spread: list[float] = []
     for tick in sorted(ticks, key=lambda each: abs(math.log(each))):
-        if all(abs(place(tick) - place(each)) >= apart for each in found):
-            found.append(tick)
-    return found
+        if all(abs(place(tick) - place(number)) >= apart for number in spread):
+            spread.append(tick)
+    return spread
 
 
 def _text(across: float, down: float, text: str, anchor: str = "start") -> str:

@@ -70,8 +70,8 @@ class LocalRunner:
     def measured(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         """Yield the outcome of each plan, one after the other."""
         process = self._process(job.threads)
-        for each in plans:
-            yield _outcome(each, process.call(self._trial, job, each, turns, limit=self._limit))
+        for plan in plans:
+            yield _outcome(plan, process.call(self._trial, job, plan, turns, limit=self._limit))
 
     def call(self, threads: int, function: Callable[..., T], *arguments: object) -> T:
         """Call a function in the process. Raises TrialLost if the process crashes or hangs."""
@@ -134,8 +134,8 @@ class DaskRunner:
             yield from self._on_board(job, plans, turns)
             return
         calls = (
-            RemoteCall(measure, (job, each, turns), self._limit, _MEMORY, cpus=job.threads, is_timed=True)
-            for each in plans
+            RemoteCall(measure, (job, plan, turns), self._limit, _MEMORY, cpus=job.threads, is_timed=True)
+            for plan in plans
         )
         for call, answer in self._cluster.outcomes(calls):
             yield _outcome(call.arguments[1], answer)
@@ -145,9 +145,9 @@ class DaskRunner:
         try:
             default = self._default(job)
         except rx.RelaxError as error:
-            yield from (Outcome(each, problem=reason_of(error)) for each in plans)
+            yield from (Outcome(plan, problem=reason_of(error)) for plan in plans)
             return
-        compiling = (RemoteCall(build, (job, each), self._limit, _MEMORY, not_board=self._board) for each in plans)
+        compiling = (RemoteCall(build, (job, plan), self._limit, _MEMORY, not_board=self._board) for plan in plans)
         #: Plans with the seconds of their compilation, by the keys of their programs.
         built: dict[str, list[tuple[Plans, float]]] = {}
         for call, answer in self._cluster.outcomes(compiling):
@@ -203,8 +203,8 @@ def _outcome(plans: Plans, answer: Answer) -> Outcome:
 
 def _compared(plans: Plans, answer: Answer, seconds: float) -> Outcome:
     """Return the outcome of a comparison on a board, after seconds of compilation."""
-    if (found := answer.value) is None:
+    if (value := answer.value) is None:
         return Outcome(plans, problem=answer.ended or reason_of(answer.error or TypeError("no outcome")))
-    problem = DIFFERENT if found.is_wrong else ""
-    turns = tuple((default, tuned) for default, tuned in found.turns)
-    return Outcome(plans, turns, problem, found.is_wrong, seconds + found.seconds)
+    problem = DIFFERENT if value.is_wrong else ""
+    turns = tuple((default, tuned) for default, tuned in value.turns)
+    return Outcome(plans, turns, problem, value.is_wrong, seconds + value.seconds)

@@ -45,7 +45,7 @@ class KernelSearch:
 
     @property
     def best(self) -> float:
-        return min((each.ratio for each in self.outcomes.values()), default=1.0)
+        return min((outcome.ratio for outcome in self.outcomes.values()), default=1.0)
 
     def run(self, trials: int, measure: Measure, is_over: Callable[[], bool]) -> str:
         """Measure plans until there are `trials`, no plan is left, or the time is over, but one at least.
@@ -69,11 +69,11 @@ class KernelSearch:
 
     def winner(self, measure: Measure) -> Outcome | None:
         """Measure the best plans again. Return the fastest that is faster than the default with confidence."""
-        faster = [each for each in self.outcomes.values() if each.ratio < MOST_RATIO]
+        faster = [outcome for outcome in self.outcomes.values() if outcome.ratio < MOST_RATIO]
         finalists = sorted(faster, key=lambda each: each.ratio)[:_FINALISTS]
         if not finalists:
             return None
-        again = [each for each in measure([each.plans for each in finalists], FINAL_TURNS) if is_faster(each)]
+        again = [each for each in measure([finalist.plans for finalist in finalists], FINAL_TURNS) if is_faster(each)]
         return min(again, key=lambda each: each.ratio, default=None)
 
     def _next(self, count: int) -> list[Plans]:
@@ -83,7 +83,7 @@ class KernelSearch:
             return first
         drawn = self._drawn(count * _DRAWN)
         free = drawn[: min(_FREE, count)]
-        known = [each for each in self.outcomes.values() if each.plans != self.own]
+        known = [outcome for outcome in self.outcomes.values() if outcome.plans != self.own]
         model = TimesModel.of([(self.space.features(each.plans), each.ratio) for each in known])
         if model is None:
             return drawn[:count]
@@ -91,7 +91,7 @@ class KernelSearch:
         return [*free, *rest[: count - len(free)]]
 
     def _drawn(self, count: int) -> list[Plans]:
-        known = (each for each in self.outcomes.values() if each.turns and each.plans != self.own)
+        known = (outcome for outcome in self.outcomes.values() if outcome.turns and outcome.plans != self.own)
         measured = sorted(known, key=lambda each: each.ratio)
         parents = [self.space.default, *(each.plans for each in measured[:_PARENTS])]
         found: dict[Plans, None] = {}
@@ -116,10 +116,10 @@ def confidence(outcome: Outcome) -> float:
     """Return the probability that as many faster turns are no chance (a one-sided sign test)."""
     count = len(outcome.turns)
     faster = sum(tuned < default for default, tuned in outcome.turns)
-    return 1 - sum(math.comb(count, each) for each in range(faster, count + 1)) / 2**count
+    return 1 - sum(math.comb(count, index) for index in range(faster, count + 1)) / 2**count
 
 
 def noise(outcome: Outcome) -> float:
     """Return the median deviation of the turns' ratios from their median."""
     ratios = [tuned / default for default, tuned in outcome.turns]
-    return statistics.median(abs(each - outcome.ratio) for each in ratios)
+    return statistics.median(abs(ratio - outcome.ratio) for ratio in ratios)

@@ -77,7 +77,10 @@ class Space:
         (function,) = prim_funcs_in(kernel.operation)
         operations = self._operations = structured_ops(function)
         self.default: Plans = plans_of(function)
-        works = [_steps(analyze(each)) if text else 0.0 for each, text in zip(operations, self.default, strict=True)]
+        works = [
+            _steps(analyze(operation)) if text else 0.0
+            for operation, text in zip(operations, self.default, strict=True)
+        ]
         self.choices = [
             PlanChoice(place, analyze(operation))
             for place, (operation, text) in enumerate(zip(operations, self.default, strict=True))

@@ -31,16 +31,16 @@ class Task:
 
     def unknown_sizes(self, sizes: Mapping[str, int]) -> list[str]:
         """Return the sizes of arguments that have no value."""
-        shapes = [each.shape or () for each in inputs_of(self.module)]
+        shapes = [input_.shape or () for input_ in inputs_of(self.module)]
         named = [str(size) for shape in shapes for size in shape if not isinstance(size, int)]
         return [name for name in dict.fromkeys(named) if name not in sizes]
 
 
 def inputs_of(module: rx.Module) -> list[rx.TensorInfo]:
     """Return the arguments of @main."""
-    main = next(each for each in functions_in(module.operation) if symbol_name(each) == "main")
+    main = next(function for function in functions_in(module.operation) if symbol_name(function) == "main")
     infos = [decode(argument.type) for argument in body_of(main).arguments]
-    return [each for each in infos if isinstance(each, rx.TensorInfo)]
+    return [info for info in infos if isinstance(info, rx.TensorInfo)]
 
 
 def tasks_of(
@@ -53,16 +53,16 @@ def tasks_of(
     """Return the kernels of a module by the stages, or by the target's own. Equal kernels are one task."""
     pipeline = until_rules(rx.stages(target) if stages is None else stages)
     lowered = rx.lower(module, target, pipeline=pipeline, bind=bind, precision=precision)
-    found: dict[str, Task] = {}
+    tasks: dict[str, Task] = {}
     for name, callers in callers_in(lowered.operation).items():
         function, calls = callers.function, callers.calls
         if not calls:
             continue
         key, count = kernel_key(function), len(calls)
-        if key in found:
-            known = found[key]
-            found[key] = Task(known.name, key, known.module, known.types, known.calls + count)
+        if key in tasks:
+            known = tasks[key]
+            tasks[key] = Task(known.name, key, known.module, known.types, known.calls + count)
             continue
-        types = tuple(str(each) for each in function.attributes["function_type"].value.inputs)
-        found[key] = Task(name, key, module_of_kernel(function, calls[0]), types, count)
-    return list(found.values())
+        types = tuple(str(input_) for input_ in function.attributes["function_type"].value.inputs)
+        tasks[key] = Task(name, key, module_of_kernel(function, calls[0]), types, count)
+    return list(tasks.values())

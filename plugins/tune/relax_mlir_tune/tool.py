@@ -180,9 +180,11 @@ def _check(options: argparse.Namespace, stdout: TextIO) -> int:
 
     if options.check < 1:
         raise rx.OptionError(f"--check {options.check}: expected at least 1")
-    found = check_random_plans(options.check, options.seed, options.target, lambda text: stdout.write(f"{text}\n"))
-    stdout.write(f"{found.summary()}\n")
-    return 1 if found.wrong else 0
+    random_plans = check_random_plans(
+        options.check, options.seed, options.target, lambda text: stdout.write(f"{text}\n")
+    )
+    stdout.write(f"{random_plans.summary()}\n")
+    return 1 if random_plans.wrong else 0
 
 
 def _report(path: str, folder: Path, stderr: TextIO) -> int:
@@ -199,8 +201,8 @@ def _report(path: str, folder: Path, stderr: TextIO) -> int:
 
 def _told(problems: Sequence[str], stderr: TextIO) -> int:
     """Write a line for each file that cannot be used. Return the exit code."""
-    for each in problems:
-        stderr.write(f"relax-tune: warning: {each}\n")
+    for problem in problems:
+        stderr.write(f"relax-tune: warning: {problem}\n")
     return 0
 
 
@@ -230,7 +232,7 @@ def _placed(
 
 
 def _sizes(given: Sequence[str], option: str) -> dict[str, int]:
-    pairs = [each.partition(":") for each in given]
+    pairs = [text.partition(":") for text in given]
     for name, colon, size in pairs:
         if not (name and colon and size.isdigit() and int(size)):
             raise rx.OptionError(f"{option} {name}{colon}{size}: expected name:size, such as batch:8")

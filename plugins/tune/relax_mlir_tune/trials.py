@@ -84,7 +84,7 @@ class Trials:
         outcomes, damaged = outcomes_in(rows)
         if damaged:
             self.problem = self.problem or f"{damaged} damaged trials are not used: '{self._path}'"
-        return {each.plans: each for each in outcomes}
+        return {outcome.plans: outcome for outcome in outcomes}
 
     def _write(self, statement: str, row: tuple[str | float | None, ...]) -> None:
         if self._database is None or not self._can_write:
@@ -146,16 +146,16 @@ def _grouped(
     rows: Iterable[tuple[str, str, str, str, str, str, int, float]],
     kernels: Iterable[tuple[str, str, str, str, float, int]],
 ) -> tuple[list[Searched], int]:
-    found: dict[tuple[str, str], Searched] = {}
+    searcheds: dict[tuple[str, str], Searched] = {}
     damaged = 0
     for key, machine, kernel, plans, seconds, calls in kernels:
         try:
             default = tuple(map(str, json.loads(plans)))
-            found[key, machine] = Searched(key, machine, str(kernel), default, float(seconds), int(calls))
+            searcheds[key, machine] = Searched(key, machine, str(kernel), default, float(seconds), int(calls))
         except (ValueError, TypeError):
             damaged += 1
     for key, machine, kernel, *row in rows:
         outcomes, count = outcomes_in([tuple(row)])  # type: ignore[list-item]
         damaged += count
-        found.setdefault((key, machine), Searched(key, machine, str(kernel))).outcomes += outcomes
-    return list(found.values()), damaged
+        searcheds.setdefault((key, machine), Searched(key, machine, str(kernel))).outcomes += outcomes
+    return list(searcheds.values()), damaged

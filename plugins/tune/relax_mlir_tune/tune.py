@@ -94,29 +94,29 @@ class Tuning:
     @property
     def ratio(self) -> float:
         """Return the expected ratio of the time of all kernels to that by the default plans."""
-        total = sum(each.share for each in self.tasks)
-        return sum(each.share * each.ratio for each in self.tasks) / total if total else 1.0
+        total = sum(task.share for task in self.tasks)
+        return sum(task.share * task.ratio for task in self.tasks) / total if total else 1.0
 
     @property
     def wrong(self) -> list[Outcome]:
         """Return the trials with results that differ from the default's."""
-        searches = (each.search for each in self.tasks if each.search is not None)
+        searches = (task.search for task in self.tasks if task.search is not None)
         return [outcome for search in searches for outcome in search.outcomes.values() if outcome.is_wrong]
 
     def stop(self) -> None:
         """Leave out the kernel of an interrupted search: its best trial was not measured again."""
-        for each in self.tasks:
-            if each.is_open:
-                each.is_open, each.note = False, "stopped"
+        for task in self.tasks:
+            if task.is_open:
+                task.is_open, task.note = False, "stopped"
 
     def table(self) -> str:
         """Return a line for each kernel."""
         rows: list[tuple[str, ...]] = [("kernel", "calls", "share", "default us", "tuned", "trials", "note")]
-        for each in self.tasks:
-            trials = str(len(each.search.outcomes)) if each.search is not None else "-"
-            tuned = f"{each.ratio:.3f}" if each.winner is not None else "-"
-            row = (each.task.name, str(each.task.calls), f"{each.share:.1%}", f"{each.seconds * _MICRO:.1f}")
-            rows.append((*row, tuned, trials, each.note))
+        for task in self.tasks:
+            trials = str(len(task.search.outcomes)) if task.search is not None else "-"
+            tuned = f"{task.ratio:.3f}" if task.winner is not None else "-"
+            row = (task.task.name, str(task.task.calls), f"{task.share:.1%}", f"{task.seconds * _MICRO:.1f}")
+            rows.append((*row, tuned, trials, task.note))
         program = self.program.lines() if self.program is not None else []
         total = f"all kernels: {self.ratio:.3f} of the default's time"
         return "\n".join([*program, as_table(rows) + total, *self.notes])
@@ -174,8 +174,8 @@ def tune(
         raise rx.OptionError(f"trials={trials}: expected at least 1")
     if minutes is not None and not minutes > 0:
         raise rx.OptionError(f"minutes={minutes}: expected more than 0")
-    for each in plugins:
-        load_plugin(each)
+    for plugin in plugins:
+        load_plugin(plugin)
     share, least = EFFORTS[effort]
     budget = Budget(None if minutes is None else 60 * minutes)
     program = None
@@ -232,21 +232,23 @@ def _program_progress(
     return lambda name, trial, best: progress(Progress(f"program {name}", 0, 1, trial, trials, best, best))
 
 
-def _check_measured(found: Sequence[TunedTask], target: str) -> None:
+def _check_measured(tuned_tasks: Sequence[TunedTask], target: str) -> None:
     """Raise RelaxError if no kernel can be measured."""
-    if not any(each.seconds for each in found):
-        raise rx.RelaxError(f"no kernel can be measured for target '{target}': @{found[0].task.name}: {found[0].note}")
+    if not any(tuned_task.seconds for tuned_task in tuned_tasks):
+        raise rx.RelaxError(
+            f"no kernel can be measured for target '{target}': @{tuned_tasks[0].task.name}: {tuned_tasks[0].note}"
+        )
 
 
-def _chosen(found: list[TunedTask], least: float) -> list[TunedTask]:
+def _chosen(tuned_tasks: list[TunedTask], least: float) -> list[TunedTask]:
     """Sort kernels by their share of the time. Return those with a share of at least `least`."""
-    total = sum(each.seconds * each.task.calls for each in found) or 1.0
-    for each in found:
-        each.share = each.seconds * each.task.calls / total
-    found.sort(key=lambda each: -each.share)
-    chosen = [each for each in found if each.share >= least]
-    for each in found[len(chosen) :]:
-        each.note = each.note or f"less than {least:.0%} of the time"
+    total = sum(each.seconds * each.task.calls for each in tuned_tasks) or 1.0
+    for tuned_task in tuned_tasks:
+        tuned_task.share = tuned_task.seconds * tuned_task.task.calls / total
+    tuned_tasks.sort(key=lambda each: -each.share)
+    chosen = [each for each in tuned_tasks if each.share >= least]
+    for task in tuned_tasks[len(chosen) :]:
+        task.note = task.note or f"less than {least:.0%} of the time"
     return [each for each in chosen if each.search is not None]
 
 
@@ -283,14 +285,16 @@ class _TuningRun:
             space = self._space(task)
             (outcome,) = self._runner.measured(self._job(task), [space.default], 3)
             times = [default for default, _ in outcome.turns]
-            made = TunedTask(task, statistics.median(times) if times else 0.0, 0.0, note=outcome.problem)
+            tuned_task = TunedTask(task, statistics.median(times) if times else 0.0, 0.0, note=outcome.problem)
             own = own_plans(task.module, self._target)
             own = () if own == space.default else own
             if not outcome.problem and (space.choices or own):
-                made.search = KernelSearch(space, Random(f"{self._seed} {task.key}"), width=self._runner.width, own=own)
+                tuned_task.search = KernelSearch(
+                    space, Random(f"{self._seed} {task.key}"), width=self._runner.width, own=own
+                )
             elif not outcome.problem:
-                made.note = "no plan and no decision to change"
-            found.append(made)
+                tuned_task.note = "no plan and no decision to change"
+            found.append(tuned_task)
         return found
 
     def _space(self, task: Task) -> SearchSpace:
@@ -298,28 +302,28 @@ class _TuningRun:
         return space_of(task.module, lowered, self._target)
 
     def search_all(
-        self, found: Tuning, chosen: Sequence[TunedTask], trials: int, progress: Callable[[Progress], object] | None
+        self, tuning: Tuning, chosen: Sequence[TunedTask], trials: int, progress: Callable[[Progress], object] | None
     ) -> None:
         """Search the plans of kernels, one after another. Each has its part of the time."""
         self._start = time.monotonic()
         for number, tuned in enumerate(chosen):
-            self._budget.begin(tuned.share, sum(each.share for each in chosen[number:]) or 1.0)
+            self._budget.begin(tuned.share, sum(tuned_task.share for tuned_task in chosen[number:]) or 1.0)
 
             def tell(tuned: TunedTask = tuned, number: int = number) -> None:
                 if progress is not None:
-                    progress(self._progress(found, tuned, number, chosen, trials))
+                    progress(self._progress(tuning, tuned, number, chosen, trials))
 
             self._search(tuned, trials, tell)
 
     def _progress(
-        self, found: Tuning, tuned: TunedTask, number: int, chosen: Sequence[TunedTask], trials: int
+        self, tuning: Tuning, tuned: TunedTask, number: int, chosen: Sequence[TunedTask], trials: int
     ) -> Progress:
         assert tuned.search is not None
         count, best = len(tuned.search.outcomes), min(tuned.search.best, 1.0)
         if (left := self._budget.seconds_left) is None:
-            each = (time.monotonic() - self._start) / max(self._measured, 1)
-            left = each * (max(trials - count, 0) + trials * (len(chosen) - number - 1))
-        return Progress(tuned.task.name, number, len(chosen), count, trials, best, found.ratio, left)
+            tensor = (time.monotonic() - self._start) / max(self._measured, 1)
+            left = tensor * (max(trials - count, 0) + trials * (len(chosen) - number - 1))
+        return Progress(tuned.task.name, number, len(chosen), count, trials, best, tuning.ratio, left)
 
     def _search(self, tuned: TunedTask, trials: int, tell: Callable[[], None]) -> None:
         search, task, job = tuned.search, tuned.task, self._job(tuned.task)
@@ -353,7 +357,7 @@ class _TuningRun:
         if not isinstance(space, Space) or not space.fits_neighbours:
             return []  # decisions of rules fit one kernel only
         kernels, problems = kernels_in(self._folder)
-        self.notes += [each for each in problems if each not in self.notes]
+        self.notes += [problem for problem in problems if problem not in self.notes]
         return neighbouring_plans(space, task.key, structure, task.types, kernels)
 
     def _write(self, task: Task, structure: str, search: KernelSearch, winner: Outcome) -> None:
@@ -370,9 +374,9 @@ class _TuningRun:
             structure=structure,
         )
         if has_decisions(winner.plans):
-            made = schedule_of(task.module, self._target, winner.plans)
+            schedule = schedule_of(task.module, self._target, winner.plans)
             name = parse_target(self._target).name
-            kernel = replace(kernel, steps=made.steps, target=name, rule=made.rule, decisions=made.taken)
+            kernel = replace(kernel, steps=schedule.steps, target=name, rule=schedule.rule, decisions=schedule.taken)
         try:
             kernel.write(self._folder)
         except (OSError, rx.RelaxError) as error:

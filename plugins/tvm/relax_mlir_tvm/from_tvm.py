@@ -82,7 +82,7 @@ def _constants_of(module: Any) -> list[Any]:
     for function in module.functions.values():
         if type(function).__name__ == "Function":
             analysis.post_order_visit(function, visit)
-    return [each for each, tensor in found.items() if tensor.shape or _NAMED.match(each.script())]
+    return [key for key, tensor in found.items() if tensor.shape or _NAMED.match(key.script())]
 
 
 def _by_name(text: str, constants: list[Any]) -> dict[str, dict[int, object]]:

@@ -58,7 +58,7 @@ class WebgpuBackend(Backend):
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         limits = limits_of(target)
-        host = find_backend("llvm").stages(target.on_host(each.name for each in OPTIONS))
+        host = find_backend("llvm").stages(target.on_host(option.name for option in OPTIONS))
         return (
             *kernel_stages("webgpu", target.options_text, _kernels_shared(target), limits.threads),
             Stage("device", _DEVICE, "lowering of kernels to operations that WGSL supports", verify="end"),
@@ -77,7 +77,7 @@ class WebgpuBackend(Backend):
                 f"target '{target}': an object file has no place for kernels",
                 notes=["--emit=artifact, the default, makes a program with them"],
             )
-        return find_backend("llvm").build(module, target.on_host(each.name for each in OPTIONS), options)
+        return find_backend("llvm").build(module, target.on_host(option.name for option in OPTIONS), options)
 
     def assembly(self, module: Module, target: ChosenTarget, options: CodeOptions) -> str:
         """Return the texts of all kernels in WGSL."""

@@ -130,11 +130,11 @@ class GroupRectangle(MatrixRectangle):
             self._bring_keys(key + 2 * keys)
             # Powers become words in the registers of the previous words only after the wait, so they are operands of
             # the wait.
-            flat = [each.value for tiles in powers for columns in tiles for each in columns]
+            flat = [column.value for tiles in powers for columns in tiles for column in columns]
             waited = wait_for([*totals, *flat], 0, before.words)
             totals, powers = waited[: len(totals)], _nested(waited[len(totals) :])
             scaled = [
-                (number(each) * number(lane_of(factors[_row(place)], 0))).value for place, each in enumerate(totals)
+                (number(total) * number(lane_of(factors[_row(place)], 0))).value for place, total in enumerate(totals)
             ]
             return _Carried(most, sums, scaled, self._words(powers)).values()
 
@@ -229,7 +229,7 @@ def _row(place: int) -> int:
 
 
 def _nested(flat: Sequence[Value]) -> Rows:
-    pairs = [[number(each) for each in flat[place : place + 2]] for place in range(0, len(flat), 2)]
+    pairs = [[number(value) for value in flat[place : place + 2]] for place in range(0, len(flat), 2)]
     return [pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]]
 
 

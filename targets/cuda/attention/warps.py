@@ -55,7 +55,7 @@ class MatrixTile(NamedTuple):
         assert isinstance(query, TensorInfo) and isinstance(value, TensorInfo)
         if query.dtype not in ("f16", "bf16"):
             return f"matrix units are for f16 and bf16, not {query.dtype}"
-        sizes, most = [None if each.shape is None else each.shape[-1] for each in (query, value)], cls.most()
+        sizes, most = [None if info.shape is None else info.shape[-1] for info in (query, value)], cls.most()
         if not all(isinstance(size, int) and 0 < size <= most and size % COPIED == 0 for size in sizes):
             return f"matrix units are for heads of known sizes, multiples of {COPIED} up to {most}"
         return ""
@@ -131,7 +131,7 @@ class MatrixRectangle:
             before = SoftmaxState.of(carried)
             most, sums, factors, powers = self._powers(self._adjusted(scores, key), before.most, before.sums)
             by_rows = number(stacked(factors))
-            scaled = [(number(each) * by_rows).value for each in before.totals]
+            scaled = [(number(total) * by_rows).value for total in before.totals]
             weights = self._weights(powers)
             wait_for_copies(1)
             wait_for_block()
@@ -239,11 +239,11 @@ class MatrixRectangle:
         for half, row in enumerate(self.rows):
             from_own = None if what.offset is None else (place - (row + as_index(what.offset))).to("i32")
             tiles = []
-            for tile, each in enumerate(scores):
+            for tile, value in enumerate(scores):
                 columns = []
                 for column in range(2):
                     far = tile * COLUMNS + column
-                    score = _element(each, half, column) * scale
+                    score = _element(value, half, column) * scale
                     for bias in self.given.biases_at(self.given.head, row, place + far):
                         score = fma(bias, constant(_LOG2_E, "f32"), score)
                     seen = None if from_end is None else from_end < -far
@@ -271,7 +271,7 @@ class MatrixRectangle:
             base = based_on(largest)
             factor = intrinsic("exp2", most_before[row] - base)
             found = [[intrinsic("exp2", score - base) for score in columns] for columns in tiles]
-            flat = [each for columns in found for each in columns]
+            flat = [column for columns in found for column in columns]
             most.append(largest)
             sums.append(fma(sums_before[row], factor, sum(flat[1:], flat[0])))
             factors.append(from_elements([factor, factor]))
@@ -283,7 +283,7 @@ class MatrixRectangle:
         weights = []
         for first in range(0, self.tile.keys // COLUMNS, 2):
             parts = [powers[row][tile] for tile in (first, first + 1) for row in range(2)]
-            weights.append(stacked([number(from_elements(each)).to(self.what.dtype).value for each in parts]))
+            weights.append(stacked([number(from_elements(part)).to(self.what.dtype).value for part in parts]))
         return weights
 
     # ---- totals ----

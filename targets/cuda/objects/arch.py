@@ -129,7 +129,7 @@ _ARCHS = (
     Arch("sm_120", 87, 99 * _K, 100 * _K, 1536, 24, 170, 96 * _M),
     Arch("sm_120a", 87, 99 * _K, 100 * _K, 1536, 24, 170, 96 * _M),
 )
-ARCHS = {each.name: each for each in _ARCHS}
+ARCHS = {arch.name: arch for arch in _ARCHS}
 
 
 def find_arch(name: str) -> Arch:

@@ -116,8 +116,8 @@ def _read(said: str) -> dict[str, Resources]:
 
 
 def _figure(pattern: re.Pattern[str], text: str) -> int:
-    found = pattern.search(text)
-    return int(found[1]) if found else 0
+    match = pattern.search(text)
+    return int(match[1]) if match else 0
 
 
 def _first_line(text: str) -> str:

@@ -84,7 +84,7 @@ def make_ptx(gpu_module: Operation, arch: str, opt_level: int, cache: DiskCache 
 def kernel_names(gpu_module: Operation) -> list[str]:
     """Return the names of a module's kernels, in order."""
     functions = operations_of(gpu_module.regions[0].blocks[0])
-    return [symbol_name(each) for each in functions if _KERNEL in each.attributes]
+    return [symbol_name(function) for function in functions if _KERNEL in function.attributes]
 
 
 def check_device_code(gpu_module: Operation) -> None:
@@ -161,7 +161,7 @@ def _pass_by_value(gpu_module: Operation) -> None:
                 else {}
                 for bytes_ in kernel.attributes[BY_VALUE]
             ]
-            kernel.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in attributes])
+            kernel.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(attribute) for attribute in attributes])
 
 
 def _is_shared_memory(op: Operation) -> bool:

@@ -42,8 +42,8 @@ class MakeTensorMaps(Pass):
         support = Support(op)
         names = [string_value(each) for each in op.attributes[KERNELS]] if KERNELS in op.attributes else []
         launches: dict[str, list[Operation]] = {}
-        for each in operations_in_functions(op, _LAUNCH):
-            launches.setdefault(launched(each), []).append(each)
+        for operation in operations_in_functions(op, _LAUNCH):
+            launches.setdefault(launched(operation), []).append(operation)
         with op.context:
             for kernel in kernels_in(op):
                 if not (described := operations_named(kernel, _DESCRIBED)):
@@ -59,14 +59,14 @@ def _pass_maps(support: Support, launch: Operation, number: int, kernel: Operati
     first = len(launch.operands) - len(body_of(kernel).arguments)
     given = dict(zip(body_of(kernel).arguments, list(launch.operands)[first:], strict=True))
     with launch.location, ir.InsertionPoint(launch):
-        maps = [_made(support, number, each, dict(given)) for each in described]
+        maps = [_made(support, number, operation, dict(given)) for operation in described]
     pass_more(launch, maps)
 
 
-def _made(support: Support, number: int, described: Operation, given: dict[Value, Value]) -> Value:
+def _made(support: Support, number: int, described: Operation, values: dict[Value, Value]) -> Value:
     """Create a map that the kernel describes, from the launch's operands."""
     seen = _seen(described)
-    memory = _said_again(seen.owner.operation.operands[0], given, described)
+    memory = _said_again(seen.owner.operation.operands[0], values, described)
     bytes_ = storage_bytes(seen.type.element_type)
     place = view_of(pointer_of(memory), seen.type.get_strides_and_offset()[1] * bytes_)
     found = stack(_MAP_BYTES, _MAP_ALIGNMENT)
@@ -85,24 +85,24 @@ def _seen(described: Operation) -> Value:
     return seen
 
 
-def _said_again(value: Value, given: dict[Value, Value], described: Operation) -> Value:
+def _said_again(value: Value, values: dict[Value, Value], described: Operation) -> Value:
     """Recompute a kernel's value on the host."""
-    if value in given:
-        return given[value]
+    if value in values:
+        return values[value]
     if isinstance(value.owner, Block):
         text = f"'{described.name}' op describes memory that only the kernel knows: the host cannot make a map of it"
         raise located_error(text, described.location)
     maker = value.owner.operation
-    instead: Mapping[Value, Value] = {each: _said_again(each, given, described) for each in maker.operands}
+    instead: Mapping[Value, Value] = {operand: _said_again(operand, values, described) for operand in maker.operands}
     copied = maker.clone().operation
     use_instead(copied, instead)
-    given.update(zip(maker.results, copied.results, strict=True))
-    return given[value]
+    values.update(zip(maker.results, copied.results, strict=True))
+    return values[value]
 
 
 def _box(described: Operation) -> list[int]:
     """Return the box sizes of each axis."""
-    box = [each.owner.operation.attributes["value"].value for each in list(described.operands)[1:]]
+    box = [operand.owner.operation.attributes["value"].value for operand in list(described.operands)[1:]]
     return [int(each) for each in box]
 
 
@@ -134,15 +134,15 @@ def _take_maps(kernel: Operation, described: Sequence[Operation]) -> None:
     """Turn each map into a parameter of the kernel."""
     entry = body_of(kernel)
     count = len(entry.arguments)
-    for each in described:
-        argument = entry.add_argument(type_of("ptr"), each.location)
-        for user in users_of(each.results[0]):
+    for operation in described:
+        argument = entry.add_argument(type_of("ptr"), operation.location)
+        for user in users_of(operation.results[0]):
             if user.name != _CAST or user.results[0].type != argument.type:
                 raise located_error(f"'{user.name}' op uses a tensor map other than by its address", user.location)
             user.results[0].replace_all_uses_with(argument)
             user.erase()
-        makers = (each.operands[0].owner.operation, _seen(each).owner.operation)
-        each.erase()
+        makers = (operation.operands[0].owner.operation, _seen(operation).owner.operation)
+        operation.erase()
         for maker in [maker for maker in makers if not is_used(maker)]:
             maker.erase()
     tell_type(kernel)

@@ -35,10 +35,10 @@ def _widen(shuffle: Operation, type_: Type) -> None:
     value, *lane = shuffle.operands
     narrow, wide = (ir.IntegerType.get_signless(bits) for bits in (type_.width, _BITS))
     bits = _as(narrow, value)
-    made = made_again(shuffle, [result_of("arith.extui", [bits], wide), *lane], [wide, shuffle.results[1].type])
-    back = _as(type_, result_of("arith.trunci", [made.results[0]], narrow))
+    operation = made_again(shuffle, [result_of("arith.extui", [bits], wide), *lane], [wide, shuffle.results[1].type])
+    back = _as(type_, result_of("arith.trunci", [operation.results[0]], narrow))
     shuffle.results[0].replace_all_uses_with(back)
-    shuffle.results[1].replace_all_uses_with(made.results[1])
+    shuffle.results[1].replace_all_uses_with(operation.results[1])
     shuffle.erase()
 
 

@@ -60,14 +60,14 @@ def axes_of(staged: Staged) -> list[MatrixAxis] | None:
     axes = [each for each in found if each is not None]
     if len(axes) != len(found) or len(axes) > _MOST_AXES or axes[0].stride != 1:
         return None
-    axes = [axes[0], *sorted(axes[1:], key=lambda each: each.stride)]
+    axes = [axes[0], *sorted(axes[1:], key=lambda axis: axis.stride)]
     are_nested = all(
         each.stride % before.stride == 0 and each.stride >= before.stride * before.size
         for before, each in pairwise(axes)
     )
     bytes_ = bytes_of(staged.element)
-    fits = all(each.stride * bytes_ % _UNIT == 0 and each.stride * bytes_ < _MOST_STRIDE for each in axes[1:])
-    return axes if are_nested and fits and all(0 < each.size < _MOST_SIZE for each in axes) else None
+    fits = all(axis.stride * bytes_ % _UNIT == 0 and axis.stride * bytes_ < _MOST_STRIDE for axis in axes[1:])
+    return axes if are_nested and fits and all(0 < axis.size < _MOST_SIZE for axis in axes) else None
 
 
 def _strides_by_loop(staged: Staged) -> dict[int, int] | None:
@@ -131,8 +131,8 @@ class _CopiedMatrix:
         inner, outer = (tile.depth, tile.extent(staged.side))[:: 1 if staged.steps_last else -1]
         pair = (tile.steps, staged.side)
         #: Axis across lines.
-        self.outer = next(place for place, each in enumerate(axes) if place and each.chain in pair)
-        self._height = next(each for each in range(min(outer, _MOST_BOX), 0, -LINES) if outer % each == 0)
+        self.outer = next(place for place, axis in enumerate(axes) if place and axis.chain in pair)
+        self._height = next(index for index in range(min(outer, _MOST_BOX), 0, -LINES) if outer % index == 0)
         #: Lines of the next points along the inner axis follow below.
         self.boxes = [
             _Box(first, below, first // line * outer + below)
@@ -144,9 +144,9 @@ class _CopiedMatrix:
 
     def _described(self) -> Value:
         element, memref = self.staged.element, self.staged.memref
-        sizes, strides = ([each[place] for each in reversed(self.axes)] for place in (1, 2))
+        sizes, strides = ([axis[place] for axis in reversed(self.axes)] for place in (1, 2))
         of_block = {self.axes[0].chain: self.line, self.axes[self.outer].chain: self._height}
-        box = [of_block.get(each.chain, 1) for each in reversed(self.axes)]
+        box = [of_block.get(axis.chain, 1) for axis in reversed(self.axes)]
         matrix = seen_as(memref, memref.type.get_strides_and_offset()[1], sizes, strides)
         whole = operation("memref.cast", [matrix], ir.UnrankedMemRefType.get(element, None))
         shape = "x".join(map(str, box))
@@ -162,8 +162,8 @@ class _CopiedMatrix:
         staged, joined = self.staged, self.staged.tile.plan.joined
         known = {staged.tile.steps: first_step, staged.side: origin.starts[staged.side]}
         return [
-            _as_i32(known[each.chain] if each.chain in known else self._in_batch(origin, joined[each.chain]))
-            for each in self.axes
+            _as_i32(known[axis.chain] if axis.chain in known else self._in_batch(origin, joined[axis.chain]))
+            for axis in self.axes
         ]
 
     def _in_batch(self, origin: Origin, loops: Sequence[int]) -> Number:
@@ -200,16 +200,16 @@ class BulkCopies:
     def start(self, block: Number, count: Size, origin: Origin, first_step: Number) -> None:
         """Start to copy a block of steps, if it exists, to a stage that is no longer read."""
         asks = operation("arith.andi", [self._is_asking, block < count], ir.IntegerType.get_signless(1))
-        given = [_as_i32(asks), _as_i32(self._barrier(block))]
+        values = [_as_i32(asks), _as_i32(self._barrier(block))]
         total = sum(matrix.bytes for matrix in self._matrices)
         lines = [f"@asks mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], {total};"]
         for matrix, memory in zip(self._matrices, self._memories, strict=True):
             target = _address_of(memory) + block % self._stages * matrix.bytes
-            at = len(given)
-            given += [_as_i32(target), matrix.map, *matrix.coordinates(origin, first_step)]
+            at = len(values)
+            values += [_as_i32(target), matrix.map, *matrix.coordinates(origin, first_step)]
             for box in matrix.boxes:
                 lines += _copied(box, at, len(matrix.axes), matrix.outer)
-        _asked(lines, given)
+        _asked(lines, values)
 
     def wait(self, block: Number) -> None:
         """Wait until a block has arrived in its stage, which earlier blocks have used before."""
@@ -229,7 +229,7 @@ def bulk_copies(
 ) -> BulkCopies | None:
     """Return the TMA copies of inputs, or None if an input is not a plain matrix."""
     axes = [axes_of(each) for each in staged]
-    if any(each is None for each in axes):
+    if any(axis is None for axis in axes):
         return None
     matrices = [_CopiedMatrix(each, known or [], line) for each, known, line in zip(staged, axes, lines, strict=True)]
     return BulkCopies(group, matrices, memories, thread)
@@ -251,13 +251,13 @@ def _copied(box: _Box, at: int, axes: int, across: int) -> list[str]:
     ]
 
 
-def _asked(lines: Sequence[str], given: Sequence[Value]) -> None:
+def _asked(lines: Sequence[str], values: Sequence[Value]) -> None:
     """Emit predicated instructions for the copying thread ($0).
 
     Without a branch around them, the threads of a warp stay together.
     """
     head = ["{", ".reg .pred asks; .reg .b32 to, inner, outer;", "setp.ne.b32 asks, $0, 0;"]
-    assembly("\n\t".join([*head, *lines, "}"]), [], given)
+    assembly("\n\t".join([*head, *lines, "}"]), [], values)
 
 
 def _address_of(memory: Value) -> Number:

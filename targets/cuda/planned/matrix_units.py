@@ -154,13 +154,13 @@ class MatrixKernel(Kernel):
     # ---- products from shared memory ----
 
     def block(self, memories: Sequence[Value], stage: Number, block: Number, sums: Sequence[Value]) -> list[Value]:
-        found = list(sums)
+        values = list(sums)
         for step in range(0, self.tile.depth, self.steps):
             rows = self._tiles(memories, stage, step, self._of_rows, self._first_row(), self._tiles_of_rows)
             count = self.tile.vectors_of_thread // 2
             columns = self._tiles(memories, stage, step, self._of_columns, self._first_column(), count)
-            self._multiply(rows, [half for each in columns for half in halves(each)], found)
-        return found
+            self._multiply(rows, [half for column in columns for half in halves(column)], values)
+        return values
 
     def _tiles(
         self, memories: Sequence[Value], stage: Number, step: int, which: int, first: Number, count: int
@@ -222,7 +222,7 @@ class BytesKernel(MatrixKernel):
     def multiplied(self, left: Value, right: Value, sums: Sequence[Value]) -> list[Value]:
         word = sums[0].type.element_type
         parts = [[word_of(row_of(tiles, row)) for row in range(tiles.type.shape[0])] for tiles in (left, right)]
-        parts.append([each for value in sums for each in elements(value)])
+        parts.append([element for value in sums for element in elements(value)])
         attributes = {
             "shape": f"#nvvm.shape<m = {_ROWS}, n = {_COLUMNS}, k = {self.steps}>",
             "layoutA": "#nvvm.mma_layout<row>",

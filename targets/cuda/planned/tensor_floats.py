@@ -28,7 +28,7 @@ class TensorFloatsKernel(HalvesKernel):
     ) -> list[Value]:
         if self.staged[which].steps_last:
             tiles = super()._tiles(memories, stage, step, which, first, count)
-            return [_rounded([_element(each, number) for number in range(4)]) for each in tiles]
+            return [_rounded([_element(tile, number) for number in range(4)]) for tile in tiles]
         # Tiles of 32-bit elements cannot be transposed on the way, so each lane reads its elements.
         sides, memory = [first + self.lane // 4 + pair * 16 for pair in range(count)], memories[which]
         inner, outer = (0, 8, 0, 8), (0, 0, 4, 4)
@@ -49,7 +49,7 @@ def _element(tiles: Value, number: int) -> Value:
 def _rounded(elements: Sequence[Value]) -> Value:
     """Round a lane's elements of tiles."""
     type_ = ir.VectorType.get([len(elements), 1], elements[0].type)
-    found = constant_value(0, type_)
-    for number, each in enumerate(elements):
-        found = result_of("vector.insert", [round_to_tf32(each), found], type_, static_position=position(number, 0))
-    return found
+    value = constant_value(0, type_)
+    for number, element in enumerate(elements):
+        value = result_of("vector.insert", [round_to_tf32(element), value], type_, static_position=position(number, 0))
+    return value

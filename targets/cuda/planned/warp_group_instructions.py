@@ -101,22 +101,22 @@ def add_group_products(
     return assembly("\n\t".join(["{", *lines, "}"]), sums, descriptors)
 
 
-def assembly(text: str, changed: Sequence[Value], given: Sequence[Value], made: Sequence[Type] = ()) -> list[Value]:
+def assembly(text: str, changed: Sequence[Value], values: Sequence[Value], made: Sequence[Type] = ()) -> list[Value]:
     """Emit instructions that update values in place, create new ones, and read others.
 
     In the text, `$0` and so on are the updated values, the created ones, the updated ones again, and the read ones.
     """
-    types = [*(each.type for each in changed), *made]
+    types = [*(value.type for value in changed), *made]
     outputs = [f"={_kind(type_)}" for type_ in types[: len(changed)]]
     outputs += [f"=&{_kind(type_)}" for type_ in made]
-    inputs = [*map(str, range(len(changed))), *(_kind(each.type) for each in given)]
+    inputs = [*map(str, range(len(changed))), *(_kind(value.type) for value in values)]
     parts = [*outputs, *inputs, "~{memory}"]
     attributes = {
         "asm_string": ir.StringAttr.get(text),
         "constraints": ir.StringAttr.get(",".join(parts)),
         "has_side_effects": ir.UnitAttr.get(),
     }
-    operands = [*changed, *given]
+    operands = [*changed, *values]
     if not types:
         ir.Operation.create("llvm.inline_asm", [], operands, attributes)
         return []

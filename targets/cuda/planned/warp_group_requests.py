@@ -45,9 +45,9 @@ def ask_for(*requests: SumRequest) -> list[list[Value]]:
     """Start the products of all requests. Return the sums, which are valid after a wait; waits proceed in order."""
     changed = [value for request in requests for value in request.sums]
     begun = [request for request in requests if not request.sums]
-    given = [value for request in requests for value in _given(request)]
+    values = [value for request in requests for value in _given(request)]
     total = len(changed) + sum(request.numbers for request in begun)
-    sums, operands = iter(range(len(changed))), iter(range(total + len(changed), total + len(changed) + len(given)))
+    sums, operands = iter(range(len(changed))), iter(range(total + len(changed), total + len(changed) + len(values)))
     new = iter(range(len(changed), total))
     lines = [
         ".reg .pred adds, begins; .reg .b64 left, right;",
@@ -60,7 +60,7 @@ def ask_for(*requests: SumRequest) -> list[list[Value]]:
         lines += _instructions(request, own, [next(operands) for _ in _given(request)])
         places.append(own)
     f32 = ir.F32Type.get()
-    found = assembly("\n\t".join(["{", *lines, "}"]), changed, given, [f32] * (total - len(changed)))
+    found = assembly("\n\t".join(["{", *lines, "}"]), changed, values, [f32] * (total - len(changed)))
     return [[found[place] for place in own] for own in places]
 
 

@@ -109,7 +109,7 @@ class GroupKernel(MatrixKernel):
 
     @classmethod
     def factors(cls, op: StructuredOp, inputs: Sequence[int]) -> Factors:
-        if any(made_of(op, each) for each in inputs):
+        if any(made_of(op, input_) for input_ in inputs):
             raise Decline("dequantized inputs reach shared memory through registers")
         return super().factors(op, inputs)
 
@@ -171,7 +171,7 @@ class GroupKernel(MatrixKernel):
             start(block + ahead)
             return found
 
-        scalars = [each for value in first for each in elements(value)]
+        scalars = [element for value in first for element in elements(value)]
         return _pairs(wait_for_groups(loops.for_range(0, count, inside, *scalars)))
 
     def _put(self, memories: Sequence[Value], stage: Size, fetched: Sequence[Value]) -> None:
@@ -179,7 +179,7 @@ class GroupKernel(MatrixKernel):
         show_to_groups()
 
     def block(self, memories: Sequence[Value], stage: Number, block: Number, sums: Sequence[Value]) -> list[Value]:
-        scalars = [each for value in sums for each in elements(value)]
+        scalars = [element for value in sums for element in elements(value)]
         return _pairs(self._multiplied(memories, stage, scalars, pending=0))
 
     def _multiplied(self, memories: Sequence[Value], stage: Number, sums: Sequence[Value], pending: int) -> list[Value]:
@@ -190,11 +190,11 @@ class GroupKernel(MatrixKernel):
             for which, factor in ((self._of_rows, rows), (self._of_columns, columns))
         }
         order = self._order()
-        found = add_group_products(
+        group_products = add_group_products(
             (rows, columns), (at[self._of_rows], at[self._of_columns]), [sums[place] for place in order],
             self.tile.width, self._groups_of_rows, self.steps, pending,
         )  # fmt: skip
-        placed = dict(zip(order, found, strict=True))
+        placed = dict(zip(order, group_products, strict=True))
         return [placed[place] for place in range(len(sums))]
 
     def _lines_before(self, which: int) -> Number:

@@ -53,7 +53,7 @@ def plan_matrix_units(op: StructuredOp, machine: Machine) -> Plan:
 def _instruction(op: StructuredOp, sides: Sides, machine: Machine) -> tuple[str, type[MatrixKernel]]:
     """Return the instruction for the body, with its kernel. Raises Decline if the machine has none."""
     reasons = []
-    for name in [each for each in machine.instructions if each in _KERNELS]:
+    for name in [instruction for instruction in machine.instructions if instruction in _KERNELS]:
         try:
             _KERNELS[name].factors(op, sides.inputs)
             return name, _KERNELS[name]
@@ -69,6 +69,6 @@ def _stages(op: StructuredOp, sides: Sides, shape: BlockShape, depth: int, machi
     """
     element = factor_of(op, sides.inputs[0]).type.width // 8
     of_stage = shape._replace(depth=depth).stage_bytes(_LANES, element)
-    most = 2 if any(made_of(op, each) for each in sides.inputs) else _MOST_STAGES
+    most = 2 if any(made_of(op, input_) for input_ in sides.inputs) else _MOST_STAGES
     stages = machine.shared_bytes // 2 // of_stage
     return max(min(stages if stages > 2 else machine.shared_bytes // of_stage, most), 1)

@@ -58,7 +58,7 @@ def _has_pieces(op: StructuredOp, sides: Sides, operand: int) -> bool:
 def _kernel(op: StructuredOp, sides: Sides, machine: Machine) -> type[GroupKernel]:
     """Return the kernel for the body. Raises Decline if the machine has none."""
     reason = "the machine has no products by groups of warps"
-    for name in [each for each in machine.instructions if each in WGMMA]:
+    for name in [instruction for instruction in machine.instructions if instruction in WGMMA]:
         kernel = find_instruction(name)
         assert issubclass(kernel, GroupKernel)
         try:

@@ -195,14 +195,14 @@ class Rectangle:
             most, sums, totals = _cut(carried, tile.rows, tile.rows)
             scores = [self._adjusted(each, row, key) for row, each in enumerate(self._scores(key))]
             new = [maximum(old, of_threads(maximum, each)) for old, each in zip(most, scores, strict=True)]
-            based = [based_on(each) for each in new]
+            based = [based_on(bounds) for bounds in new]
             factors = [power(old, base) for old, base in zip(most, based, strict=True)]
             powers = [[power(score, base) for score in row] for row, base in zip(scores, based, strict=True)]
             for row, each in enumerate(powers):
                 store(from_elements(each), self.memories.scores, [self.row + row, self.across * tile.keys])
             added = [sum(row[1:], row[0]) for row in powers]
             sums = [fma(*each) for each in zip(sums, factors, added, strict=True)]
-            scaled = [each * filled(factors[at // tile.vectors], tile.lanes) for at, each in enumerate(totals)]
+            scaled = [total * filled(factors[at // tile.vectors], tile.lanes) for at, total in enumerate(totals)]
             return [*new, *sums, *self._weighted(key, scaled)]
 
         carried = [*[none] * tile.rows, *[zero] * tile.rows, *nothing]
@@ -233,9 +233,9 @@ class Rectangle:
 
             def few(inside: Number, *scores: Value) -> list[Number]:
                 found = list(map(number, scores))
-                for each in range(together):
-                    queries = elements(load(memories.queries, [inside + each, self.row], tile.rows))
-                    keys = load(memories.keys, [inside + each, self.across * tile.keys], tile.keys)
+                for index in range(together):
+                    queries = elements(load(memories.queries, [inside + index, self.row], tile.rows))
+                    keys = load(memories.keys, [inside + index, self.across * tile.keys], tile.keys)
                     for row, query in enumerate(queries):
                         found[row] = fma(filled(query, tile.keys), number(keys), found[row])
                 return found
@@ -247,15 +247,15 @@ class Rectangle:
         if not isinstance(self.given.size, int) or self.given.size == 0:
             # Without elements no barrier has been emitted for threads that still read scores.
             wait_for_block()
-        return [list(map(number, elements(each))) for each in scores]
+        return [list(map(number, elements(score))) for score in scores]
 
     def _adjusted(self, scores: Sequence[Number], row: int, key: Number) -> list[Number]:
         """Scale the scores, add the biases, and replace the scores of unseen keys by -inf."""
         what = self.what
         own, head = self._of_row(as_index(self.start) + self.row + row)
         adjusted = []
-        for each, score in enumerate(scores):
-            place = key + self.across * self.tile.keys + each
+        for index, score in enumerate(scores):
+            place = key + self.across * self.tile.keys + index
             score = score * what.scale
             for bias in self.given.biases_at(head, own, place):
                 score = score + bias
@@ -281,13 +281,13 @@ class Rectangle:
             def few(inside: Number, *before: Value) -> list[Number]:
                 rows, totals = range(tile.rows), list(map(number, before))
                 weights = [elements(load(memories.scores, [self.row + row, first + inside], tile.keys)) for row in rows]
-                for each in range(tile.keys):
+                for index in range(tile.keys):
                     for vector in range(tile.vectors):
                         place = self.across * tile.lanes + vector * tile.lanes * ACROSS
-                        values = load(memories.values, [inside + each, place], tile.lanes)
+                        values = load(memories.values, [inside + index, place], tile.lanes)
                         for row in rows:
                             at = row * tile.vectors + vector
-                            totals[at] = fma(filled(weights[row][each], tile.lanes), number(values), totals[at])
+                            totals[at] = fma(filled(weights[row][index], tile.lanes), number(values), totals[at])
                 return totals
 
             return loops.for_range(0, tile.values, few, *totals, step=tile.keys)

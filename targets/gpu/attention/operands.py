@@ -64,4 +64,4 @@ class Operands(NamedTuple):
         """Return the biases of a score. A query or key out of range yields some valid element."""
         row, column = minimum(query, as_index(self.queries) - 1), minimum(key, as_index(self.keys) - 1)
         places = [as_index(self.sequence), as_index(head), row, column]
-        return [load_broadcast(each, places).of(self.what.bias_dtype).to(self.what.wide) for each in self.biases]
+        return [load_broadcast(bias, places).of(self.what.bias_dtype).to(self.what.wide) for bias in self.biases]

@@ -45,8 +45,8 @@ def store(value: Value, memref: Value, at: Sequence[Size]) -> None:
         loops.store(value, memref, *at)
         return
     if _is_truth(value.type):
-        for lane, each in enumerate(elements(value)):
-            loops.store(each, memref, *at[:-1], at[-1] + lane)
+        for lane, element in enumerate(elements(value)):
+            loops.store(element, memref, *at[:-1], at[-1] + lane)
         return
     operands = [value, memref, *map(as_index, at)]
     ir.Operation.create("vector.store", operands=operands, attributes={"alignment": _alignment(value.type)})

@@ -133,8 +133,8 @@ class _Memory:
             """Replace each element of a thread by its exclusive prefix."""
             earlier = load(self.sums, half, select(thread == 0, 0, thread - 1))
             so_far = select(thread == 0, before, scan.combine(before, earlier))
-            for each in range(_EACH):
-                place = thread * _EACH + each
+            for index in range(_EACH):
+                place = thread * _EACH + index
                 item = load(self.items, place)
                 store(so_far, self.items, place)
                 so_far = scan.combine(so_far, item)
@@ -163,8 +163,8 @@ class _Memory:
 
         def sum_own(thread: Number) -> None:
             total = load(self.items, thread * _EACH)
-            for each in range(1, _EACH):
-                total = scan.combine(total, load(self.items, thread * _EACH + each))
+            for index in range(1, _EACH):
+                total = scan.combine(total, load(self.items, thread * _EACH + index))
             store(total, self.sums, 0, thread)
 
         def double(thread: Number, half: int, distance: int) -> None:

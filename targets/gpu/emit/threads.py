@@ -126,11 +126,11 @@ def _as(bits: Value, type_: Type) -> Value:
 
 def _halves(bits: Value) -> tuple[Value, Value]:
     high = number(bits).of("ui64") >> 32
-    return tuple(operation("arith.trunci", [each], _integer(32)).value for each in (bits, high))  # type: ignore[return-value]
+    return tuple(operation("arith.trunci", [value], _integer(32)).value for value in (bits, high))  # type: ignore[return-value]
 
 
 def _joined(low: Value, high: Value) -> Value:
-    wide = [number(operation("arith.extui", [each], _integer(64)).value) for each in (low, high)]
+    wide = [number(operation("arith.extui", [value], _integer(64)).value) for value in (low, high)]
     return (wide[0] | (wide[1] << 32)).value
 
 

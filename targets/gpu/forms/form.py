@@ -146,4 +146,4 @@ class FusedForm(Form):
 
 
 def structured_in(kernel: Operation) -> list[Operation]:
-    return [each for each in operations_of(body_of(kernel)) if is_structured(each)]
+    return [operation for operation in operations_of(body_of(kernel)) if is_structured(operation)]

@@ -135,7 +135,7 @@ def _write_step_of_block(kernel: Operation) -> None:
 
 
 def shared_loops_in(kernel: Operation) -> list[Operation]:
-    return [each for each in operations_of(body_of(kernel)) if is_shared(each)]
+    return [operation for operation in operations_of(body_of(kernel)) if is_shared(operation)]
 
 
 def take_body(loop: Operation, place: Value) -> None:

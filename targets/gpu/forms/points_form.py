@@ -31,7 +31,7 @@ class PointsForm(FusedForm):
         if not isinstance(group, Collapsed):
             return None
         fused = group.fused
-        lanes = lanes_of(Points(fused.main), [Points(each) for each in fused.epilogues])
+        lanes = lanes_of(Points(fused.main), [Points(epilogue) for epilogue in fused.epilogues])
         fused.main.attributes[LANES] = i64_attribute(lanes)
         return cls(fused.ops, limits, group.count, lanes)
 

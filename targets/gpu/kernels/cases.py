@@ -25,7 +25,7 @@ def by_rows(groups: Sequence[Fused]) -> bool:
 
     Return True if there is such an operation.
     """
-    chosen = [each for each in groups if each.plan is not None and FEW_ROWS in each.main.attributes]
+    chosen = [group for group in groups if group.plan is not None and FEW_ROWS in group.main.attributes]
     for fused in chosen:
         assert fused.plan is not None
         few = fused.main.attributes[FEW_ROWS]
@@ -54,12 +54,12 @@ def in_branches(fused: Fused, condition: Number, one: Callable[[Fused], None], o
 
 def _copied(fused: Fused, own: list[Operation]) -> Fused:
     """Clone the operations, with their own memory."""
-    made: dict[Value, Value] = {memory.results[0]: memory.clone().operation.results[0] for memory in own}
+    values: dict[Value, Value] = {memory.results[0]: memory.clone().operation.results[0] for memory in own}
     copies = [op.clone().operation for op in fused.ops]
     for copy in copies:
-        for each in (copy, *operations_in(copy)):
-            use_instead(each, made)
-    for memory in made.values():
+        for operation in (copy, *operations_in(copy)):
+            use_instead(operation, values)
+    for memory in values.values():
         memrefs.deallocate(memory)
     place = len(fused.starts)
     return Fused(tuple(copies[:place]), copies[place], tuple(copies[place + 1 :]), fused.plan)

@@ -38,7 +38,7 @@ class Fused(Group):
     def planned(self) -> PlannedGroup:
         """Analyze the operations of a planned kernel. Raises Decline."""
         assert self.plan is not None
-        main, *epilogues = (analyze(each, on_memrefs=True) for each in (self.main, *self.epilogues))
+        main, *epilogues = (analyze(epilogue, on_memrefs=True) for epilogue in (self.main, *self.epilogues))
         return PlannedGroup(main, self.plan, next(iter(self.initial), None), epilogues)
 
     def without_memory_between(self) -> None:
@@ -77,7 +77,7 @@ def erase_deallocations(alloc: Operation) -> None:
 def fused_in(block: Block) -> list[Fused]:
     """Return the reductions of a block that have a valid plan, or that have fills or epilogues."""
     ops = operations_of(block)
-    found: list[Fused] = []
+    fuseds: list[Fused] = []
     taken = set[Operation]()
     for place, op in enumerate(ops):
         if op.name != "linalg.generic" or op in taken or not GenericOp(op).reductions:
@@ -85,9 +85,9 @@ def fused_in(block: Block) -> list[Fused]:
         before, behind = ops[:place], ops[place + 1 :]
         mine = _planned(op, before, behind) or _unplanned(op, before, behind)
         if (mine.plan or len(mine.ops) > 1) and taken.isdisjoint(mine.ops):
-            found.append(mine)
+            fuseds.append(mine)
             taken.update(mine.ops)
-    return found
+    return fuseds
 
 
 def fused_of(ops: Sequence[Operation]) -> Fused:

@@ -52,9 +52,9 @@ class Kernels:
         No value of the operations may have other users. `blocks` is an index.
         """
         passed, again = _survey(ops)
-        given = [part for value in passed for part in _parts(value, ops[-1])]
-        kernel = self._function(name, form, threads, [value.type for value in given])
-        launch = _launch(ops[-1], symbol_name(kernel), blocks, threads, given)
+        parts = [part for value in passed for part in _parts(value, ops[-1])]
+        kernel = self._function(name, form, threads, [value.type for value in parts])
+        launch = _launch(ops[-1], symbol_name(kernel), blocks, threads, parts)
         block = body_of(kernel)
         end = operations_of(block)[-1]
         made = _received(passed, block, end)
@@ -65,21 +65,21 @@ class Kernels:
                 made.update(zip(op.results, copied.results, strict=True))
         for op in ops:
             op.move_before(end)
-            for each in (op, *operations_in(op)):
-                use_instead(each, made)
-                if each.name == "func.call":
-                    self._declare(each)
+            for operation in (op, *operations_in(op)):
+                use_instead(operation, made)
+                if operation.name == "func.call":
+                    self._declare(operation)
         return launch
 
     def _declare(self, call: Operation) -> None:
         """Declare the callee in the kernel module, since kernels cannot refer to functions of another module."""
         name = callee_of(call)
-        callee = next(each for each in functions_in(self.module) if symbol_name(each) == name)
+        callee = next(function for function in functions_in(self.module) if symbol_name(function) == name)
         if has_body(callee):
             raise located_error(f"a kernel cannot call @{name}, which is host code", call.location)
         assert self._made is not None
         block = self._made.regions[0].blocks[0]
-        if all(symbol_name(each) != name for each in operations_of(block)):
+        if all(symbol_name(operation) != name for operation in operations_of(block)):
             with ir.InsertionPoint.at_block_begin(block):
                 callee.clone()
 
@@ -105,9 +105,11 @@ class Kernels:
 def _kernel_module(module: Operation) -> Operation:
     module.attributes["gpu.container_module"] = ir.UnitAttr.get()
     with ir.InsertionPoint(body_of(module)):
-        made = ir.Operation.create("gpu.module", attributes={"sym_name": ir.StringAttr.get(KERNELS)}, regions=1)
-    made.regions[0].blocks.append()
-    return made
+        kernel_module = ir.Operation.create(
+            "gpu.module", attributes={"sym_name": ir.StringAttr.get(KERNELS)}, regions=1
+        )
+    kernel_module.regions[0].blocks.append()
+    return kernel_module
 
 
 def _survey(ops: Sequence[Operation]) -> tuple[list[Value], list[Operation]]:
@@ -157,32 +159,34 @@ def _parts(value: Value, before: Operation) -> list[Value]:
 def _received(passed: Sequence[Value], block: Block, end: Operation) -> dict[Value, Value]:
     """Map each passed value to its value in the kernel."""
     arguments = iter(block.arguments)
-    made: dict[Value, Value] = {}
+    values: dict[Value, Value] = {}
     with ir.InsertionPoint(end), end.location:
         for value in passed:
             argument = next(arguments)
             if isinstance(value.type, ir.MemRefType):
                 shape = [as_i64(next(arguments)).value if known == DYNAMIC else known for known in value.type.shape]
                 argument = memref_at(argument, value.type, shape)
-            made[value] = argument
-    return made
+            values[value] = argument
+    return values
 
 
-def _launch(before: Operation, kernel: str, blocks: Value, threads: int, given: Sequence[Value]) -> Operation:
+def _launch(before: Operation, kernel: str, blocks: Value, threads: int, values: Sequence[Value]) -> Operation:
     with before.location, ir.InsertionPoint(before):
         one = as_index(1).value
-        operands = [blocks, one, one, as_index(threads).value, one, one, *given]
+        operands = [blocks, one, one, as_index(threads).value, one, one, *values]
         attributes = {
             "kernel": ir.SymbolRefAttr.get([KERNELS, kernel]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([*_NO_OPERANDS, len(given), 0]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([*_NO_OPERANDS, len(values), 0]),
         }
         return ir.Operation.create("gpu.launch_func", operands=operands, attributes=attributes)
 
 
 def kernels_in(module: Operation) -> list[Operation]:
     """Return the kernels of all GPU modules in a module."""
-    inside = [each for each in operations_of(body_of(module)) if each.name == "gpu.module"]
-    return [each for kernels in inside for each in operations_of(body_of(kernels)) if each.name == "gpu.func"]
+    inside = [operation for operation in operations_of(body_of(module)) if operation.name == "gpu.module"]
+    return [
+        operation for kernels in inside for operation in operations_of(body_of(kernels)) if operation.name == "gpu.func"
+    ]
 
 
 def launched(launch: Operation) -> str:
@@ -193,10 +197,10 @@ def launched(launch: Operation) -> str:
 def pass_more(launch: Operation, more: Sequence[Value]) -> None:
     """Append operands to a launch."""
     with launch.location, ir.InsertionPoint(launch):
-        made = made_again(launch, [*launch.operands, *more], [])
+        operation = made_again(launch, [*launch.operands, *more], [])
         counts = list(launch.attributes["operandSegmentSizes"])
         counts[len(_NO_OPERANDS)] += len(more)
-        made.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(counts)
+        operation.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(counts)
     launch.erase()
 
 

@@ -71,10 +71,10 @@ def _put_outside(op: Operation, alloc: Operation, steps: Number | None, before: 
     shape = [next(open_sizes) if known == DYNAMIC else known for known in type_.shape]
     with ir.InsertionPoint(before):
         if steps is None:
-            made = memrefs.allocate(shape, type_.element_type)
-            replace_op(alloc, [memrefs.cast(made, type_)])
-            return made
-        made = memrefs.allocate([steps.value, *shape], type_.element_type)
+            outside = memrefs.allocate(shape, type_.element_type)
+            replace_op(alloc, [memrefs.cast(outside, type_)])
+            return outside
+        outside = memrefs.allocate([steps.value, *shape], type_.element_type)
     first, _, step = op.operands
     with ir.InsertionPoint(alloc):
         place = operation(
@@ -82,8 +82,8 @@ def _put_outside(op: Operation, alloc: Operation, steps: Number | None, before: 
         )
         offset = as_i64(place * product(shape) * memrefs.storage_bytes(type_.element_type)).value
         sizes = [size if isinstance(size, int) else as_i64(size).value for size in shape]
-        replace_op(alloc, [memref_at(view_of(pointer_of(made), offset), type_, sizes)])
-    return made
+        replace_op(alloc, [memref_at(view_of(pointer_of(outside), offset), type_, sizes)])
+    return outside
 
 
 def _outside(op: Operation, value: Value) -> Value:

@@ -34,7 +34,7 @@ def split_products(groups: Sequence[Fused]) -> bool:
 
     Where the number of parts depends on dynamic sizes, the host checks it at run time.
     """
-    in_parts = [(each, each.planned()) for each in groups if each.plan is not None and each.plan.parts is not None]
+    in_parts = [(fused, fused.planned()) for fused in groups if fused.plan is not None and fused.plan.parts is not None]
     whole = [(planned, group) for planned, group in in_parts if part_loop(group.op, group.plan) is None]
     for planned, group in whole:
         with group.op.operation.location, ir.InsertionPoint(planned.ops[0]):
@@ -67,18 +67,18 @@ def _split(planned: Fused, group: PlannedGroup, count: Size) -> None:
         second.attributes[IS_TOGETHER] = ir.UnitAttr.get()
     with ir.InsertionPoint(second):
         _apart(group.op, between, group)
-    for each in (*planned.starts, *planned.epilogues):
-        if PLAN in each.attributes:  # the fill of the output may have none
-            del each.attributes[PLAN]
+    for start in (*planned.starts, *planned.epilogues):
+        if PLAN in start.attributes:  # the fill of the output may have none
+            del start.attributes[PLAN]
     op.erase()
 
 
 def _apart(op: StructuredOp, between: Value, group: PlannedGroup) -> None:
     """Clone the operation with an additional loop over the parts, which is the plan's outermost loop."""
     dims, generic, plan = len(op.sizes), GenericOp(op.operation), group.plan
-    made = with_loop(generic, [[ir.AffineDimExpr.get(dims), *generic.maps[-1].results]], [between])
+    operation = with_loop(generic, [[ir.AffineDimExpr.get(dims), *generic.maps[-1].results]], [between])
     loops = (*plan.joined, (dims,))
-    set_plan(made, replace(plan, loops=loops, order=(len(plan.joined), *plan.order)))
+    set_plan(operation, replace(plan, loops=loops, order=(len(plan.joined), *plan.order)))
 
 
 def _put_together(between: Value, output: Value, combiner: Combiner) -> None:

@@ -53,13 +53,13 @@ class LowerAsserts(Pass):
 
     def run(self, op: Operation) -> None:
         support = Support(op)
-        kernels = {symbol_name(each): each for each in kernels_in(op)}
-        if not (asserting := {name for name, each in kernels.items() if operations_named(each, ASSERT)}):
+        kernels = {symbol_name(kernel): kernel for kernel in kernels_in(op)}
+        if not (asserting := {name for name, kernel in kernels.items() if operations_named(kernel, ASSERT)}):
             return
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
                 launches = operations_named(function, "gpu.launch_func")
-                asserts = [launched(each) in asserting for each in launches]
+                asserts = [launched(operation) in asserting for operation in launches]
                 for launch, is_asserting, is_behind in zip(launches, asserts, _behind(launches, asserts), strict=True):
                     if is_behind or is_asserting:
                         sites = _AssertKernel(support, kernels[launched(launch)]).lower(is_behind=is_behind)
@@ -71,13 +71,13 @@ class LowerAsserts(Pass):
 
 def _behind(launches: Sequence[Operation], asserts: Sequence[bool]) -> list[bool]:
     """Return, for each launch, whether it may run after an asserting one, including earlier steps of a loop."""
-    loops = [_loops(each) for each in launches]
+    loops = [_loops(launch) for launch in launches]
     again = [loop for own, is_asserting in zip(loops, asserts, strict=True) if is_asserting for loop in own]
     return [any(asserts[:place]) or any(loop in again for loop in own) for place, own in enumerate(loops)]
 
 
 def _loops(launch: Operation) -> list[Operation]:
-    return [each for each in ancestors(launch) if each.name in _LOOPS]
+    return [ancestor for ancestor in ancestors(launch) if ancestor.name in _LOOPS]
 
 
 class _AssertKernel:

@@ -34,7 +34,7 @@ class LowerLaunches(Pass):
 
     def run(self, op: Operation) -> None:
         kernels = [string_value(each) for each in op.attributes[KERNELS]] if KERNELS in op.attributes else []
-        functions = {symbol_name(each): each for each in kernels_in(op)}
+        functions = {symbol_name(kernel): kernel for kernel in kernels_in(op)}
         support = Support(op)
         with op.context:
             for each in operations_in_functions(op, "gpu.launch_func", "memref.load"):

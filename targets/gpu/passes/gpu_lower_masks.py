@@ -36,15 +36,15 @@ class LowerMasks(Pass):
     def run(self, op: Operation) -> None:
         with op.context:
             masks = []
-            for each in operations_in(op):
-                with each.location, ir.InsertionPoint(each):
-                    if each.name == "vector.maskedload":
-                        replace_op(each, _load(each))
-                    elif each.name == "vector.maskedstore":
-                        _store(each)
-                        each.erase()
-                    elif each.name in ("vector.create_mask", "vector.constant_mask"):
-                        masks.append(each)
+            for operation in operations_in(op):
+                with operation.location, ir.InsertionPoint(operation):
+                    if operation.name == "vector.maskedload":
+                        replace_op(operation, _load(operation))
+                    elif operation.name == "vector.maskedstore":
+                        _store(operation)
+                        operation.erase()
+                    elif operation.name in ("vector.create_mask", "vector.constant_mask"):
+                        masks.append(operation)
             for each in masks:
                 with each.location, ir.InsertionPoint(each):
                     mask = _Mask(each.results[0])
@@ -91,7 +91,7 @@ def _load(op: Operation) -> Carried:
         return when(kept.has(each), read, lambda: [lane_of(nothing, each)], [type_.element_type])[0]
 
     def lanes() -> list[Value]:
-        return [from_elements([lane(each) for each in range(kept.lanes)])]
+        return [from_elements([lane(index) for index in range(kept.lanes)])]
 
     return kept.split(lambda: [vectors.load(type_, memref, *first, last)], lanes, [type_])
 

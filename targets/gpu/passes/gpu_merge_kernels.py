@@ -26,8 +26,8 @@ class MergeKernels(Pass):
     name: ClassVar[str] = "gpu-merge-kernels"
 
     def run(self, op: Operation) -> None:
-        kernels = {symbol_name(each): each for each in kernels_in(op)}
-        asserting = {name for name, each in kernels.items() if operations_named(each, ASSERT)}
+        kernels = {symbol_name(kernel): kernel for kernel in kernels_in(op)}
+        asserting = {name for name, kernel in kernels.items() if operations_named(kernel, ASSERT)}
         launches: list[Operation] = []
         for function in functions_in(op):
             own = operations_named(function, "gpu.launch_func")

@@ -197,8 +197,8 @@ def _goes_along(op: Operation) -> bool:
 
 
 def _uses(op: Operation, group: Sequence[Operation]) -> bool:
-    made = {result for each in group for result in each.results}
-    return any(value in made for value in used_by(op))
+    results = {result for each in group for result in each.results}
+    return any(value in results for value in used_by(op))
 
 
 def _is_step(op: Operation) -> bool:

@@ -27,7 +27,7 @@ class PlaceMemory(Pass):
 
     def run(self, op: Operation) -> None:
         support = Support(op)
-        functions = [each for each in functions_in(op) if has_body(each)]
+        functions = [function for function in functions_in(op) if has_body(function)]
         with op.context:
             for each in [inside for function in functions for inside in operations_in(function)]:
                 if each.name == "memref.alloc":

@@ -47,7 +47,7 @@ class PlaceShared(Pass):
 
     def _place(self, kernel: Operation) -> None:
         ops = operations_of(kernel.block)
-        globals_ = {symbol_name(each): each for each in ops if each.name == "memref.global"}
+        globals_ = {symbol_name(op): op for op in ops if op.name == "memref.global"}
         gets = operations_named(kernel, "memref.get_global")
         own = {each.attributes["name"].value: globals_[each.attributes["name"].value] for each in gets}
         places, total = _places(own)

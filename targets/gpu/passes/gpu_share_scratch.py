@@ -46,7 +46,7 @@ class ShareScratch(Pass):
 
     def run(self, op: Operation) -> None:
         with op.context:
-            _Arenas([each for each in functions_in(op) if has_body(each)]).share()
+            _Arenas([function for function in functions_in(op) if has_body(function)]).share()
 
 
 class _Arenas:
@@ -58,11 +58,11 @@ class _Arenas:
         self._arenas: dict[str, Operation] = {}
         self._calls: dict[str, list[tuple[str, Operation]]] = {}
         for name, function in self._functions.items():
-            for each in operations_in(function):
-                if ARENA in each.attributes:
-                    self._arenas[name] = each
-                elif each.name == "func.call":
-                    self._calls.setdefault(callee_of(each), []).append((name, each))
+            for operation in operations_in(function):
+                if ARENA in operation.attributes:
+                    self._arenas[name] = operation
+                elif operation.name == "func.call":
+                    self._calls.setdefault(callee_of(operation), []).append((name, operation))
         #: The calls in each function that receive scratch memory, and the number of bytes.
         self._getting: dict[str, list[tuple[Operation, int]]] = {}
 
@@ -72,7 +72,7 @@ class _Arenas:
             calls = self._calls.get(name, [])
             if name in self._arenas or not calls or any(caller not in self._arenas for caller, _ in calls):
                 continue
-            if not (scratch := [each for each in operations_in(function) if _is_scratch(each)]):
+            if not (scratch := [operation for operation in operations_in(function) if _is_scratch(operation)]):
                 continue
             bytes_ = _take_as_operand(function, scratch)
             for caller, call in calls:
@@ -95,9 +95,9 @@ def _frees(memref: Value) -> list[Operation]:
 def _take_as_operand(function: Operation, scratch: Sequence[Operation]) -> int:
     """Replace each allocation by a view of a new operand. Return the operand's size in bytes."""
     starts, total = [], 0
-    for each in scratch:
+    for operation in scratch:
         starts.append(total)
-        total += byte_count(each.results[0].type.shape, each.results[0].type.element_type)
+        total += byte_count(operation.results[0].type.shape, operation.results[0].type.element_type)
         total += -total % _ALIGNMENT
     with function.location:
         memory = body_of(function).add_argument(memrefs.typed([total], _byte()), function.location)

@@ -63,7 +63,7 @@ def inputs_of_none(op: StructuredOp, factors: Sequence[Value]) -> set[int]:
 
 def _arguments(op: StructuredOp, values: Sequence[Value], known: Sequence[Value] = ()) -> set[int]:
     """Return the inputs and outputs that values of the body depend on."""
-    used = {each for maker in needed(op.block, values, known) for each in maker.operands} | set(values)
+    used = {operand for maker in needed(op.block, values, known) for operand in maker.operands} | set(values)
     return {place for place, argument in enumerate(op.block.arguments) if argument in used and argument not in known}
 
 
@@ -73,8 +73,8 @@ def _sources(op: StructuredOp, inner: Operation, operand: int) -> set[int] | Non
     None if an input changes along a parallel loop that does not index `operand`.
     """
     loops = {dim for dim in op.dims if op.uses(operand, dim)} | op.reductions
-    found = _arguments(op, inner.results)
-    is_known = all(each < op.input_count for each in found) and all(
-        dim in loops for each in found for dim in op.dims if op.uses(each, dim)
+    arguments = _arguments(op, inner.results)
+    is_known = all(argument < op.input_count for argument in arguments) and all(
+        dim in loops for argument in arguments for dim in op.dims if op.uses(argument, dim)
     )
-    return found if is_known else None
+    return arguments if is_known else None

@@ -155,7 +155,7 @@ def part_loop(op: StructuredOp, plan: Plan) -> int | None:
 
 def loops_of_no_input(op: StructuredOp) -> list[int]:
     inputs = range(op.input_count)
-    return [dim for dim in op.parallels if op.sizes[dim] != 1 and not any(op.uses(each, dim) for each in inputs)]
+    return [dim for dim in op.parallels if op.sizes[dim] != 1 and not any(op.uses(input_, dim) for input_ in inputs)]
 
 
 def _check_tiles(_: StructuredOp, plan: Plan) -> None:

@@ -257,13 +257,13 @@ class Kernel:
             return [load(memory, [stage, step, column], tile.lanes) for column in self.vector_places()]
         together = tile.rows_together
         firsts = self.row_places()[::together]
-        return [each for row in firsts for each in elements(load(memory, [stage, step, row], together))]
+        return [element for row in firsts for element in elements(load(memory, [stage, step, row], together))]
 
     def _summed(self, steps: Indices, known: dict[int, list[Value]], sums: Sequence[Value]) -> list[Value]:
         """Add the products of one step to the sums."""
         lanes = Lanes(self.op, self.tile.lanes, self.results.hoisted)
         vectors = self.tile.vectors_of_thread
-        found: list[Value] = []
+        values: list[Value] = []
         for position, value in enumerate(sums):
             row, vector = divmod(position, vectors)
             arguments = [self._argument(operand, row, vector, steps) for operand in range(self.op.input_count)]
@@ -271,8 +271,8 @@ class Kernel:
                 each.factor: known[each.operand][vector if each.side == self.tile.columns else row]
                 for each in self.staged
             }
-            found.append(self.evaluated(lanes, arguments, value, steps, factors))
-        return found
+            values.append(self.evaluated(lanes, arguments, value, steps, factors))
+        return values
 
     def evaluated(
         self,
@@ -298,4 +298,4 @@ def is_plain_product(group: PlannedGroup) -> bool:
     (combiner,) = combiners(group.op)
     factors = [factor_of(group.op, operand) for operand in group.plan.shared]
     product = combiner.product
-    return product is not None and all(narrowed(each) in factors for each in product.operands)
+    return product is not None and all(narrowed(operand) in factors for operand in product.operands)

@@ -98,10 +98,10 @@ def find_instruction(name: str) -> type[Kernel]:
     """Return the kernels of an instruction. Raises Decline if no target has the instruction."""
     if _registered(name) is None:
         load_schedules(all_targets())
-    if (found := _registered(name)) is None:
+    if (instruction := _registered(name)) is None:
         known = ", ".join(sorted(_INSTRUCTIONS)) or "none"
         raise Decline(f"no target has an instruction '{name}'{suggest(name, _INSTRUCTIONS)} (known: {known})")
-    return found
+    return instruction
 
 
 def _registered(name: str) -> type[Kernel] | None:

@@ -120,10 +120,10 @@ class Results:
         if lanes == 1 or self._lanes_along_columns(memref, access) >= lanes:
             store(value, memref, place(access, self.indices(row, vector)))
             return
-        for lane, each in enumerate(elements(value)):
+        for lane, element in enumerate(elements(value)):
             at = place(access, self.indices(row, vector, lane))
             is_inside = lane == 0 or is_multiple(size, lanes) or self.points.vectors[vector] + lane < size
-            loops.when_all([is_inside], partial(store, each, memref, at))
+            loops.when_all([is_inside], partial(store, element, memref, at))
 
 
 def _loops_of(consumer: StructuredOp, result: Value, access: Sequence[Linear]) -> dict[int, int]:

@@ -124,7 +124,7 @@ class Staged:
         per_line, lines = self.tile.extent(self.along) // self.lanes, self.tile.extent(across)
         has_rest = self.count % self.tile.threads != 0
         own = thread // per_line, thread % per_line * self.lanes
-        found = []
+        units = []
         for first in range(0, self.count, self.tile.threads):
             if first % per_line == 0:
                 line, start = own[0] + first // per_line, own[1]
@@ -133,8 +133,8 @@ class Staged:
             # A thread without a piece repeats the loads of another thread.
             line = minimum(line, lines - 1) if has_rest else line
             where = (line, start) if self.along == self.tile.steps else (start, line)
-            found.append((thread + first if has_rest else None, *where))
-        return found
+            units.append((thread + first if has_rest else None, *where))
+        return units
 
     def _is_some(self, unit: Number | None) -> Number | None:
         """Return the condition that a piece exists for the thread, or None if it always does."""
@@ -206,9 +206,9 @@ class Staged:
         if self.keeps_neighbours:
             store(value, memory, [stage, *self.place_in_block(side, step)])
             return
-        for lane, each in enumerate(elements(value)):
+        for lane, element in enumerate(elements(value)):
             moved = (side, step + lane) if self.along == self.tile.steps else (side + lane, step)
-            store(each, memory, [stage, *self.place_in_block(*moved)])
+            store(element, memory, [stage, *self.place_in_block(*moved)])
 
     @property
     def types(self) -> list[ir.Type]:
@@ -240,7 +240,7 @@ class MadeStaged(Staged):
         return chain, self.unit.count
 
     def fetch(self, origin: Origin, first_step: Number, thread: Number) -> list[Value]:
-        found: list[Value] = []
+        values: list[Value] = []
         point = self._point(origin, first_step)
         for _, side, step in self._units(thread):
             around, first, has_step = point(side, step)
@@ -248,9 +248,9 @@ class MadeStaged(Staged):
             for operand in self.made.operands:
                 firsts, lanes = self._loads(operand)
                 access, memref = self.op.accesses[operand], self.op.operands[operand]
-                found += [self._load(memref, access, {**around, **places[each]}, lanes) for each in firsts]
-            found += [] if has_step is None else [has_step.value]
-        return found
+                values += [self._load(memref, access, {**around, **places[each]}, lanes) for each in firsts]
+            values += [] if has_step is None else [has_step.value]
+        return values
 
     def _loads(self, operand: int) -> tuple[list[int], int]:
         """Return the steps of a unit at which vectors begin, and their lanes, along the steps or the side."""

@@ -99,7 +99,7 @@ class Unit:
 
     def of_steps(self, operand: int, read: Sequence[Value]) -> list[Value]:
         """Map the loaded vectors to the element of each step."""
-        found = [each for value in read for each in elements(value)]
+        found = [element for value in read for element in elements(value)]
         return [found[number] for number in self._numbers(operand)]
 
     def read(self, operand: int, around: Indices, places: Sequence[Indices]) -> list[Value]:

@@ -74,11 +74,11 @@ class StripKernel(Kernel):
                     key = self._key(operand, row, vector)
                     if self.changes_by_steps(operand) and key not in read:
                         read[key] = self._read_steps(operand, row, vector, places)
-        found = list(sums)
+        steps = list(sums)
         lanes = Lanes(self.op, self.tile.lanes, self.results.hoisted)
         for step in range(self._unit.count):
-            made: dict[int, Value] = {}
-            for position, value in enumerate(found):
+            values: dict[int, Value] = {}
+            for position, value in enumerate(steps):
                 row, vector = divmod(position, self.tile.vectors_of_thread)
                 # The body does not use an input that is neither read in a step nor fixed.
                 arguments = [
@@ -89,12 +89,12 @@ class StripKernel(Kernel):
                 ]
                 factors = {}
                 if self._made is not None:
-                    if vector not in made:
+                    if vector not in values:
                         given, wanted = [*arguments, None], [self._made.value]
-                        (made[vector],) = lanes.evaluate(given, index_of(places[step]), wanted=wanted)
-                    factors = {self._made.value: made[vector]}
-                found[position] = self.evaluated(lanes, arguments, value, places[step], factors)
-        return found
+                        (values[vector],) = lanes.evaluate(given, index_of(places[step]), wanted=wanted)
+                    factors = {self._made.value: values[vector]}
+                steps[position] = self.evaluated(lanes, arguments, value, places[step], factors)
+        return steps
 
     def _key(self, operand: int, row: int, vector: int) -> tuple[int, int, int]:
         """Return a key that distinguishes the elements of an input that a thread reads."""

@@ -29,7 +29,7 @@ def plan_few_rows(op: StructuredOp, machine: Machine) -> Plan:
     sides = sides_of(op)
     if all(op.sizes[dim] is not None for dim in sides.rows):
         raise Decline("its number of rows is static")
-    if not any(made_of(op, each) for each in sides.inputs):
+    if not any(made_of(op, input_) for input_ in sides.inputs):
         raise Decline("it has no dequantized weights")
     return strip_of(op, sides._replace(batches=tuple(sorted((*sides.batches, *sides.rows))), rows=()), machine)
 

@@ -36,7 +36,7 @@ def plan_strip(op: StructuredOp, machine: Machine) -> Plan:
 
 def strip_of(op: StructuredOp, sides: Sides, machine: Machine) -> Plan:
     """Plan a block of threads for some columns. The rows are few, or none."""
-    (matrix,) = [each for each in sides.inputs if any(op.uses(each, dim) for dim in sides.columns)]
+    (matrix,) = [input_ for input_ in sides.inputs if any(op.uses(input_, dim) for dim in sides.columns)]
     last = op.last_dim(matrix)
     lanes = min(_VECTOR_BITS // op.element(matrix).width, _MOST_LANES)
     chains, element, height = chains_of(sides), number_bits(op) // 8, loop_size(op, sides.rows)

@@ -130,4 +130,4 @@ class Together:
 
 
 def _is_any(op: Operation, names: frozenset[str]) -> bool:
-    return op.name in names or any(each.name in names for each in (operations_in(op) if op.regions else ()))
+    return op.name in names or any(operation.name in names for operation in (operations_in(op) if op.regions else ()))

@@ -96,14 +96,14 @@ def _are_apart(op: Operation, other: Operation, block: Block) -> bool:
 
 
 def _memory_of(op: Operation) -> set[Value]:
-    values = [value for each in (op, *operations_in(op)) for value in used_by(each)]
+    values = [value for operation in (op, *operations_in(op)) for value in used_by(operation)]
     return {value for value in values if isinstance(value.type, ir.MemRefType)}
 
 
 def _is_elsewhere(one: Value, other: Value, block: Block) -> bool:
     """Check whether two memrefs are known to have no element in common."""
     roots = root_of(one), root_of(other)
-    if not all(each in block.arguments or made_by(each, "memref.alloc") for each in roots):
+    if not all(root in block.arguments or made_by(root, "memref.alloc") for root in roots):
         return False
     return roots[0] != roots[1] or _are_parts_apart(one, other)
 
@@ -138,8 +138,8 @@ class _Sum(NamedTuple):
 def _sum(*extents: int | Value) -> _Sum:
     total = _Sum(0, Counter())
     for extent in extents:
-        each = _terms(extent)
-        total = _Sum(total.constant + each.constant, total.sizes + each.sizes)
+        terms = _terms(extent)
+        total = _Sum(total.constant + terms.constant, total.sizes + terms.sizes)
     return total
 
 

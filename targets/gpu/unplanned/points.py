@@ -122,7 +122,7 @@ class Points(GenericOp):
     def evaluated(self, indices: Indices, inputs: Mapping[int, Value], before: Sequence[Value | None]) -> list[Value]:
         """Return the values that the body yields for inputs that are already loaded."""
         arguments = self.block.arguments
-        outputs = {place: held for place, held in enumerate(before, self.input_count) if held is not None}
+        outputs = {place: value for place, value in enumerate(before, self.input_count) if value is not None}
         made = {arguments[place]: value for place, value in {**inputs, **outputs}.items()}
         for op in operations_of(self.block)[:-1]:
             if op.name == "linalg.index":
@@ -164,8 +164,8 @@ def taken_apart(point: Number, sizes: Sequence[Size]) -> list[Value]:
 def _divided(point: Number, sizes: Sequence[Size], is_narrow: bool) -> list[Value]:
     rest = _narrowed(point) if is_narrow else point
     found: list[Number] = []
-    for each in reversed(sizes[1:]):
-        length = number(rest.as_operand(_narrowed(each) if is_narrow and not isinstance(each, int) else each))
+    for size in reversed(sizes[1:]):
+        length = number(rest.as_operand(_narrowed(size) if is_narrow and not isinstance(size, int) else size))
         quotient = operation("arith.divui", [rest, length], rest.type)
         found.insert(0, rest - quotient * length)
         rest = quotient
@@ -177,7 +177,7 @@ def _narrowed(index: Value) -> Number:
     return number(convert("arith.index_cast", number(index), ir.IntegerType.get_signless(32)))
 
 
-def _copy(op: Operation, made: dict[Value, Value]) -> None:
+def _copy(op: Operation, values: dict[Value, Value]) -> None:
     for operand in op.operands:
-        made.setdefault(operand, operand)
-    copy_operation(op, made)
+        values.setdefault(operand, operand)
+    copy_operation(op, values)

@@ -64,13 +64,13 @@ def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part:
         at = {**indices, **points.at(place, points.reductions)}
         read = _neighbours(points, at, count)
         for lane in range(count):
-            inputs = {operand: each[lane] for operand, each in read.items()}
+            inputs = {operand: value[lane] for operand, value in read.items()}
             values = points.evaluated(_moved(points, at, lane), inputs, values)
         return list(values)
 
     end: Size = steps if team.has_row is None else select(team.has_row, steps, as_index(0))
-    parts = for_range(first, end, step, *(each.neutral() for each in combining), step=stride)
-    wholes = [team.combined(each, part) for each, part in zip(combining, parts, strict=True)]
+    parts = for_range(first, end, step, *(combiner.neutral() for combiner in combining), step=stride)
+    wholes = [team.combined(combiner, part) for combiner, part in zip(combining, parts, strict=True)]
 
     def finish() -> None:
         if is_part:
@@ -88,14 +88,14 @@ def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part:
 def _neighbours(points: Points, at: Indices, count: int) -> dict[int, Sequence[Value]]:
     """Load the inputs of the body at `count` steps of the last loop."""
     moving = _moving(points) if count > 1 else []
-    found: dict[int, Sequence[Value]] = {}
+    neighbours: dict[int, Sequence[Value]] = {}
     for place in points.read_inputs:
         if place in moving:
             memref, indices = points.element(place, at)
-            found[place] = elements(load(memref, indices, count))
+            neighbours[place] = elements(load(memref, indices, count))
         else:
-            found[place] = [points.load(place, at)] * count
-    return found
+            neighbours[place] = [points.load(place, at)] * count
+    return neighbours
 
 
 def _moved(points: Points, at: Indices, lane: int) -> Indices:

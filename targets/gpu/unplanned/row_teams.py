@@ -136,7 +136,7 @@ class Team:
 
 def steps_of(loop: Operation) -> Size:
     """Return the number of steps of a loop, emitted at the insertion point if it is not constant."""
-    known = [constant_of(each) for each in loop.operands]
+    known = [constant_of(operand) for operand in loop.operands]
     if None not in known:
         return len(range(*known))  # type: ignore[arg-type]
     first, last, step = map(number, loop.operands)
@@ -147,7 +147,7 @@ def guarded(condition: Number, make: Callable[[], list[Value]], types: Sequence[
     """Emit `make` under a condition, with zeros otherwise."""
     return [
         value.value if isinstance(value, Number) else value
-        for value in when(condition, make, lambda: [zero(each) for each in types], types)
+        for value in when(condition, make, lambda: [zero(type_) for type_ in types], types)
     ]
 
 

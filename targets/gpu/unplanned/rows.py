@@ -152,8 +152,8 @@ def write_rows(rows: Rows, team: Team, shape: TeamShape, own: Callable[[Value], 
               if _is_along(points, place) and not own(points.operands[place])]  # fmt: skip
     aligned = [place % shape.lanes == 0 for place in places if shape.lanes > 1]
     condition = fits[0]
-    for each in (*fits[1:], *whole, *aligned):
-        condition = condition & each
+    for fit in (*fits[1:], *whole, *aligned):
+        condition = condition & fit
     when(
         condition,
         lambda: _RowWriter(rows, team, shape, own).write(),
@@ -224,12 +224,12 @@ class _RowWriter:
                 values = points.evaluated({0: (first + lane).value}, inputs, values)
             return values
 
-        parts = self._over_chunks(points, step, [each.neutral() for each in combining])
-        wholes = [self._team.combined(each, part) for each, part in zip(combining, parts, strict=True)]
+        parts = self._over_chunks(points, step, [combiner.neutral() for combiner in combining])
+        wholes = [self._team.combined(combiner, part) for combiner, part in zip(combining, parts, strict=True)]
         outputs = points.output_numbers
         types = _element_types(points)
         before = self._team.if_row(lambda: [self._scalar(points, place) for place in outputs], types)
-        self._tell(points, [each.apply(*pair) for each, *pair in zip(combining, before, wholes, strict=True)])
+        self._tell(points, [combiner.apply(*pair) for combiner, *pair in zip(combining, before, wholes, strict=True)])
 
     def _over_chunks(self, points: Points, step: Callable[..., list[Value]], held: list[Value]) -> list[Value]:
         """Emit `step` for each chunk, with loop-carried values. Return the last values."""
@@ -245,10 +245,10 @@ class _RowWriter:
                 held = when(condition, make, lambda held=held: held, types)
         return held
 
-    def _loop(self, points: Points, step: Callable[..., list[Value]], held: Sequence[Value] = ()) -> list[Value]:
+    def _loop(self, points: Points, step: Callable[..., list[Value]], values: Sequence[Value] = ()) -> list[Value]:
         lanes = self._shape.lanes
         stride = self._shape.threads * lanes
-        return for_range(self._team.thread * lanes, points.size(0), step, *held, step=stride)
+        return for_range(self._team.thread * lanes, points.size(0), step, *values, step=stride)
 
     def _chunk(self, points: Points, chunk: int) -> tuple[Number, Number | None]:
         """Return the first element of a thread's chunk, and the condition that it exists (None: always)."""
@@ -322,19 +322,19 @@ class _RowWriter:
 
     def _inputs(self, points: Points, chunk: int, first: Number) -> dict[int, list[Value]]:
         """Return the inputs of the body, for each lane."""
-        found: dict[int, list[Value]] = {}
+        inputs: dict[int, list[Value]] = {}
         last = points.input_count if points.reductions else len(points.maps)
         for place in [place for place in range(last) if points.is_read(place)]:
             key = key_of(points.operands[place])
             if _is_along(points, place):
                 held = self._held.get(key)
-                found[place] = held[chunk] if held else self._load(points, place, first)
+                inputs[place] = held[chunk] if held else self._load(points, place, first)
             elif _is_scalar(points, place):
-                found[place] = [self._scalar(points, place)] * self._shape.lanes
+                inputs[place] = [self._scalar(points, place)] * self._shape.lanes
             else:
                 lanes = range(self._shape.lanes)
-                found[place] = [points.load(place, {0: (first + lane).value}) for lane in lanes]
-        return found
+                inputs[place] = [points.load(place, {0: (first + lane).value}) for lane in lanes]
+        return inputs
 
     def _load(self, points: Points, place: int, first: Number) -> list[Value]:
         memref, at = points.element(place, {0: first.value})

@@ -60,7 +60,7 @@ def in_parts(op: Operation) -> InParts | None:
     with op.location, ir.InsertionPoint(op):
         sizes = [points.size(dim) for dim in points.parallels]
         shape = [*sizes, parts]
-        between = [memrefs.allocate(shape, each.type.element_type) for each in points.outputs]
+        between = [memrefs.allocate(shape, output.type.element_type) for output in points.outputs]
         # Build the combination first, because it reads the operation's body, which moves afterwards.
         second = _together(points, between)
         with ir.InsertionPoint(second):
@@ -99,7 +99,7 @@ def with_loop(generic: GenericOp, places: Sequence[Sequence[AffineExpr]], output
     """
     op, parallel = generic.operation, ir.Attribute.parse(f"#linalg.iterator_type<{PARALLEL}>")
     results = [*(map_.results for map_ in generic.maps[: generic.input_count]), *places]
-    maps = [ir.AffineMap.get(len(generic.kinds) + 1, 0, list(each)) for each in results]
+    maps = [ir.AffineMap.get(len(generic.kinds) + 1, 0, list(result)) for result in results]
     made = ir.Operation.create(
         "linalg.generic",
         operands=[*generic.inputs, *outputs],
@@ -141,5 +141,5 @@ def reduce_part(points: Points, thread: Number) -> None:
     def step(place: Value, *before: Value) -> list[Value]:
         return points.body({**indices, **points.at(place, points.reductions)}, before)
 
-    first = [each.neutral() for each in combiners(points)]
+    first = [combiner.neutral() for combiner in combiners(points)]
     points.store(for_range(indices[part_dim], count, step, *first, step=parts), indices)

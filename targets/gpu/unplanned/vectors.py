@@ -37,9 +37,9 @@ def lanes_of(points: Points, epilogues: Sequence[Points]) -> int:
         return 1
     widest = max(storage_bytes(points.operands[place].type.element_type) for place in places)
     lanes = max(_VECTOR_BYTES // widest, 1)
-    code = sum(code_of(op) for each in (points, *epilogues) for op in operations_in(each.operation))
+    code = sum(code_of(op) for epilogue in (points, *epilogues) for op in operations_in(epilogue.operation))
     while lanes > 1 and not (
-        lanes * code <= _MOST_CODE and all(_fits(each, lanes, code) for each in (points, *epilogues))
+        lanes * code <= _MOST_CODE and all(_fits(epilogue, lanes, code) for epilogue in (points, *epilogues))
     ):
         lanes //= 2
     return lanes
@@ -94,7 +94,7 @@ def _starts(points: Points, place: int, dim: int) -> list[int] | None:
     strides, offset = memref.type.get_strides_and_offset()
     if constant is None or strides[-1] != 1:
         return None
-    moving = [stride for stride, each in zip(strides[:-1], exprs, strict=False) if str(each) != "0"]
+    moving = [stride for stride, expr in zip(strides[:-1], exprs, strict=False) if str(expr) != "0"]
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
     return [1 if each == unknown else each for each in (*moving, constant, *_begin(memref, offset))]
 
@@ -130,7 +130,7 @@ class Lanes:
         self.points = Points(group.main)
         self.count = count
         self._starts = group.initial
-        self._epilogues = [Points(each) for each in group.epilogues]
+        self._epilogues = [Points(epilogue) for epilogue in group.epilogues]
 
     def write(self, first: Number, count: Number) -> None:
         """Compute and store the points from `first` on, unless they are beyond `count`."""

@@ -59,7 +59,7 @@ class AddEntries(Pass):
         _refuse_nested(op)
         functions = [each for each in functions_in(op) if has_body(each) and not is_entry(each)]
         graphs = [each for each in functions if GRAPH_INPUTS in each.attributes]
-        public = [each for each in graphs if text_in(each, "sym_visibility", "public") == "public"]
+        public = [graph for graph in graphs if text_in(graph, "sym_visibility", "public") == "public"]
         signatures = [signature_of(function) for function in public]
         support = Support(op)
         if DEVICE in op.attributes:

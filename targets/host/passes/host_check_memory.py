@@ -111,11 +111,11 @@ def _put_elsewhere(op: Operation) -> Operation:
         text = f"'{op.name}' op ({memref.type}) is too large for the stack, and used outside of its block"
         raise located_error(f"{text}: take it by memref.alloc and give it back by memref.dealloc", op.location)
     with ir.InsertionPoint(op):
-        made = made_again(op, op.operands, [memref.type], "memref.alloc")
+        elsewhere = made_again(op, op.operands, [memref.type], "memref.alloc")
     with ir.InsertionPoint.at_block_terminator(block):
-        memrefs.deallocate(made.result)
-    replace_op(op, made.results)
-    return made
+        memrefs.deallocate(elsewhere.result)
+    replace_op(op, elsewhere.results)
+    return elsewhere
 
 
 def _require_memory(op: Operation) -> None:

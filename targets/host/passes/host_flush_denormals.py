@@ -48,7 +48,8 @@ class FlushDenormals(Pass):
     def run(self, op: Operation) -> None:
         mode = FLUSH_MODES[self.architecture]
         shared = {
-            ir.FlatSymbolRefAttr(each.attributes["value"]).value for each in operations_named(op, "func.constant")
+            ir.FlatSymbolRefAttr(operation.attributes["value"]).value
+            for operation in operations_named(op, "func.constant")
         }
         with op.context:
             for function in filter(has_body, functions_in(op)):
@@ -63,8 +64,8 @@ def _flush_in(function: Operation, mode: FlushMode) -> None:
     with function.location:
         with ir.InsertionPoint.at_block_begin(body_of(function)):
             kept = _set(mode)
-        for each in returns:
-            with ir.InsertionPoint(each):
+        for operation in returns:
+            with ir.InsertionPoint(operation):
                 call_intrinsic(mode.write, [kept])
 
 

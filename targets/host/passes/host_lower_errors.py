@@ -57,7 +57,9 @@ class LowerErrors(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "cf", "memref", "scf", "llvm")
 
     def run(self, op: Operation) -> None:
-        functions = {symbol_name(each): each for each in functions_in(op) if has_body(each) or is_entry(each)}
+        functions = {
+            symbol_name(function): function for function in functions_in(op) if has_body(function) or is_entry(function)
+        }
         program = _ErrorProgram(functions, _failing(functions), Support(op))
         with op.context:
             for name in program.failing:
@@ -82,12 +84,12 @@ def _is_stated_to_fail(function: Operation) -> bool:
 
 def _failing(functions: dict[str, Operation]) -> dict[str, bool]:
     """Return the functions that can fail, callees first. The value is True if the function receives the location."""
-    calls = {name: set(map(callee_of, operations_named(each, "func.call"))) for name, each in functions.items()}
-    found = {name for name, function in functions.items() if operations_named(function, ASSERT, _STATUS)}
-    found |= {name for name, function in functions.items() if _knows_place(function) or _is_stated_to_fail(function)}
-    while more := {name for name, callees in calls.items() if callees & found} - found:
-        found |= more
-    return {name: not _knows_place(function) for name, function in functions.items() if name in found}
+    calls = {name: set(map(callee_of, operations_named(function, "func.call"))) for name, function in functions.items()}
+    names = {name for name, function in functions.items() if operations_named(function, ASSERT, _STATUS)}
+    names |= {name for name, function in functions.items() if _knows_place(function) or _is_stated_to_fail(function)}
+    while more := {name for name, callees in calls.items() if callees & names} - names:
+        names |= more
+    return {name: not _knows_place(function) for name, function in functions.items() if name in names}
 
 
 @dataclass(frozen=True)
@@ -235,8 +237,8 @@ class _FailingFunction:
             operands = list(op.operands)
             if self._program.failing[callee_of(op)]:
                 operands.append(self._place(op))
-            made = made_again(op, operands, [i32])
-            check = ir.Operation.create(_STATUS, operands=[made.result])
+            operation = made_again(op, operands, [i32])
+            check = ir.Operation.create(_STATUS, operands=[operation.result])
         op.erase()
         return check
 
@@ -339,13 +341,13 @@ def _is_passed_on(value: Value) -> bool:
 def _without(held: _Held | None, value: Value) -> _Held | None:
     """Return the owned memory without one value."""
     newer: list[Value] = []
-    each = held
-    while each is not None and each.value != value:
-        newer.append(each.value)
-        each = each.before
-    if each is None:
+    before = held
+    while before is not None and before.value != value:
+        newer.append(before.value)
+        before = before.before
+    if before is None:
         return held
-    rest = each.before
+    rest = before.before
     for kept in reversed(newer):
         rest = _Held(kept, rest)
     return rest

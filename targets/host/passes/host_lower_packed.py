@@ -66,7 +66,7 @@ class _PackedProgram(Support):
         self._device = text_in(module, DEVICE)
         parts = module.attributes.get(EXTERNAL_MODS, ())
         #: Codegens by the names of the parts they compiled.
-        self._codegens = {string_value(each["name"]): string_value(each["codegen"]) for each in parts}
+        self._codegens = {string_value(part["name"]): string_value(part["codegen"]) for part in parts}
 
     def function(self, name: str) -> list[Value]:
         """Return the address of a function's slot in the table, the function's name, and the length of the name."""
@@ -134,14 +134,14 @@ def _call(support: _PackedProgram, op: Operation, infos: list[Info], result: Inf
     numbers = [support.numbers([number for kind in kinds for number in kind]), constant(len(kinds), 32)]
     support.require("call", *support.function(name), *numbers, stored(words), any_)
     # A separate value: the release of live values must not see the slot before it contains an object.
-    given = view_of(any_)
+    view = view_of(any_)
     for each in borrowed:
         support.require("device_end_borrow", support.text(name), each)
         tir.ops["release"](each)
     if isinstance(result, ObjectInfo):
-        return [given]
-    taken = [] if result is None else [_take(support, op, name, result, given)]
-    tir.ops["release"](given)
+        return [view]
+    taken = [] if result is None else [_take(support, op, name, result, view)]
+    tir.ops["release"](view)
     return taken
 
 

@@ -31,8 +31,12 @@ class PlaceConstants(Pass):
     all: bool = False
 
     def run(self, op: Operation) -> None:
-        held = [each for each in operations_of(body_of(op)) if each.name == "memref.global"]
-        large = [each for each in held if (self.all and "initial_value" in each.attributes) or _is_large(each)]
+        operations = [operation for operation in operations_of(body_of(op)) if operation.name == "memref.global"]
+        large = [
+            operation
+            for operation in operations
+            if (self.all and "initial_value" in operation.attributes) or _is_large(operation)
+        ]
         if not large:
             return
         with op.context, op.location:

@@ -146,8 +146,8 @@ class _Sites:
     def _reached(self, name: str) -> list[str]:
         """Return a function and its direct and indirect callees, each once."""
         reached = [name]
-        for each in reached:
-            callees = dict.fromkeys(self._callees.get(each, ()))
+        for text in reached:
+            callees = dict.fromkeys(self._callees.get(text, ()))
             reached += [callee for callee in callees if callee not in reached]
         return reached
 

@@ -80,9 +80,9 @@ class CodeTarget:
 def code_target(chosen: ChosenTarget) -> CodeTarget:
     """Return the machine that the options describe. Raise RelaxError for unknown names."""
     try:
-        found = _code_target(chosen)
-        _check_numerics(found)
-        return found
+        target = _code_target(chosen)
+        _check_numerics(target)
+        return target
     except RelaxError as error:
         raise OptionError(f"target '{chosen}': {error.message}", notes=error.notes) from None
 
@@ -170,7 +170,7 @@ def _vector_bytes(text: str) -> int:
 def _caches(text: str, is_this: bool) -> tuple[int, ...]:
     if not text:
         return (host_caches() if is_this else ()) or ORDINARY_CACHES
-    sizes = [byte_size(each.strip()) for each in text.split(",")]
+    sizes = [byte_size(word.strip()) for word in text.split(",")]
     if not all(sizes):
         raise OptionError(f"caches={text}: expected sizes like 32K,1M, the innermost first")
     return tuple(size for size in sizes if size)

@@ -57,7 +57,7 @@ class Architecture:
 
     def without(self, features: Iterable[str], feature: str) -> frozenset[str]:
         """Return the features without one, and without the features that imply it."""
-        return frozenset(each for each in features if feature not in self.with_implied([each]))
+        return frozenset(name for name in features if feature not in self.with_implied([name]))
 
 
 @functools.cache

@@ -52,7 +52,7 @@ _TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
 def all_dot_instructions() -> list[tuple[DotInstruction, Sequence[str]]]:
     """Return the vector instructions of all CPUs, with the alternative sets of required features."""
     return [
-        (each.instruction, each.needed) for each in (*_of_table(_X86), *_of_table(_AARCH64), *_of_pairs(frozenset()))
+        (pair.instruction, pair.needed) for pair in (*_of_table(_X86), *_of_table(_AARCH64), *_of_pairs(frozenset()))
     ]
 
 
@@ -73,8 +73,8 @@ def _of_pairs(features: frozenset[str]) -> Iterator[_Known]:
     for intrinsic, byte_pairs, bits, (needed, of_bytes) in _X86_PAIRS:
         there = byte_pairs if of_bytes in features else ""
         for left, right in combinations_with_replacement(_BYTES, 2):
-            found = DotInstruction(intrinsic, left, right, "i32", bits // 32, by_halves=True, byte_pairs=there)
-            yield _Known(found, bits, (needed,))
+            instruction = DotInstruction(intrinsic, left, right, "i32", bits // 32, by_halves=True, byte_pairs=there)
+            yield _Known(instruction, bits, (needed,))
 
 
 @lru_cache(maxsize=64)
@@ -86,7 +86,7 @@ def dot_instructions(architecture: str, features: frozenset[str], vector_bytes: 
         return [each.instruction for each in fitting if any(features >= set(named.split()) for named in each.needed)]
 
     of_vectors = there(_of_table(_TABLES.get(architecture, ())))
-    if architecture == "x86_64" and not any(each.total == "i32" for each in of_vectors):
+    if architecture == "x86_64" and not any(vector.total == "i32" for vector in of_vectors):
         of_vectors += there(_of_pairs(features))
     if architecture != "x86_64" or vector_bytes < _TILE_ROWS * 4:
         return tuple(of_vectors)

@@ -128,15 +128,17 @@ def _group(
     group = [head]
     for function in group:
         group += [own[name] for name in function.references if name in own and own[name] not in group]
-    names = {each.name for each in group}
-    is_closed = all(known_to[each.name] <= names and each.name not in kept for each in group[1:])
+    names = {program_function.name for program_function in group}
+    is_closed = all(
+        known_to[program_function.name] <= names and program_function.name not in kept for program_function in group[1:]
+    )
     return group if is_closed and all(map(_can_leave, group)) else []
 
 
 def referred_by_globals(operations: Iterable[Operation]) -> set[str]:
     """Return the symbols that a module's operations other than functions refer to."""
     globals_ = [op for op in operations if op.name != "llvm.func" and len(op.regions)]
-    inside = [each for op in globals_ for each in (op, *operations_in(op))]
+    inside = [operation for op in globals_ for operation in (op, *operations_in(op))]
     named = [op for op in inside if REFERENCES.get(op.name, "") in op.attributes]
     return {str(op.attributes[REFERENCES[op.name]].value) for op in named}
 

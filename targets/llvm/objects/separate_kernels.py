@@ -105,15 +105,15 @@ def separate_kernels(
 def _candidates(module: Operation) -> list[Operation]:
     """Return the PrimFuncs on tensors without references to other functions that graphs call outside of loops."""
     callers = callers_in(module)
-    found = []
+    candidates = []
     for function in prim_funcs_in(module):
         calls = callers[symbol_name(function)].calls
         is_called = calls and all(call.operation.parent.name == "func.func" for call in calls)
         # A schedule may change the types of the callers' operands.
         may_leave = is_private(function) and is_on_tensors(function) and SCHEDULE not in function.attributes
         if is_called and may_leave and _is_closed(function):
-            found.append(function)
-    return found
+            candidates.append(function)
+    return candidates
 
 
 def _is_closed(function: Operation) -> bool:
@@ -208,14 +208,15 @@ class _Separation:
 
     def _lower(self, module: Module) -> dict[str, _Signature]:
         """Run the passes, and note the kernels' signatures where the memory plan would read their loops."""
-        outputs = {symbol_name(each): len(function_type_of(each).results) for each in prim_funcs_in(module.operation)}
-        cut = [_name_of(each) for each in self._passes].index(_PLAN_MEMORY)
+        outputs = {symbol_name(func): len(function_type_of(func).results) for func in prim_funcs_in(module.operation)}
+        cut = [_name_of(pass_) for pass_ in self._passes].index(_PLAN_MEMORY)
         _run(module, self._passes[:cut])
         signatures = {
-            symbol_name(each): _Signature(
-                tuple(map(str, function_type_of(each).inputs)), overwrites_of(each, outputs[symbol_name(each)])
+            symbol_name(prim_func): _Signature(
+                tuple(map(str, function_type_of(prim_func).inputs)),
+                overwrites_of(prim_func, outputs[symbol_name(prim_func)]),
             )
-            for each in prim_funcs_in(module.operation)
+            for prim_func in prim_funcs_in(module.operation)
         }
         _run(module, self._passes[cut:])
         return signatures
@@ -234,7 +235,7 @@ class _Separation:
 
 
 def _run(module: Module, passes: Iterable[str]) -> None:
-    chosen = [each for each in passes if _name_of(each) not in _OF_GRAPHS]
+    chosen = [pass_ for pass_ in passes if _name_of(pass_) not in _OF_GRAPHS]
     Pipeline(chosen, verify_each=False).run(module, all_or_nothing=False)
 
 
@@ -261,12 +262,12 @@ def _attributes_of(module: Operation) -> str:
 def _module_of(functions: Iterable[Operation], program: Module) -> Module:
     """Return a module of copies of functions, with the attributes of their program."""
     with program.context, ir.Location.unknown():
-        made = ir.Module.create()
+        module = ir.Module.create()
         for name in program.operation.attributes:
-            made.operation.attributes[name] = program.operation.attributes[name]
+            module.operation.attributes[name] = program.operation.attributes[name]
         for function in functions:
-            made.body.append(function.clone())
-    return made
+            module.body.append(function.clone())
+    return module
 
 
 def _returns_status(op: Operation) -> bool:
@@ -281,7 +282,7 @@ def _is_known_to_programs(name: str) -> bool:
 def _replace_by_stub(function: Operation, entry: _CacheEntry) -> None:
     """Replace a kernel by a stub with the same attributes."""
     context = function.context
-    types = [ir.Type.parse(each, context) for each in entry.types]
+    types = [ir.Type.parse(type_, context) for type_ in entry.types]
     with context, function.location, ir.InsertionPoint(function):
         attributes = {name: function.attributes[name] for name in function.attributes}
         attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))

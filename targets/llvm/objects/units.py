@@ -89,7 +89,7 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
     Raise RelaxError for an operation of another dialect.
     """
     operations, functions = _surveyed(module)
-    is_divisible = split and all(each.name in DIVISIBLE for each in operations)
+    is_divisible = split and all(operation.name in DIVISIBLE for operation in operations)
     kernels = kernels_of(functions, referred_by_globals(operations)) if is_divisible else []
     places = [_place(kernel[0].operation.location) for kernel in kernels]
     if not any(map(_has_scope, functions)):
@@ -112,7 +112,7 @@ def kernel_units(module: Module) -> list[Unit]:
     Functions that cannot be compiled separately have no unit. Raise RelaxError like `units_of`.
     """
     operations, functions = _surveyed(module)
-    if any(each.name not in DIVISIBLE for each in operations) or any(map(_has_scope, functions)):
+    if any(operation.name not in DIVISIBLE for operation in operations) or any(map(_has_scope, functions)):
         return []
     kernels = groups_of(functions, referred_by_globals(operations))
     places = [_place(kernel[0].operation.location) for kernel in kernels]
@@ -123,7 +123,9 @@ def kernel_units(module: Module) -> list[Unit]:
 
 def _surveyed(module: Module) -> tuple[list[Operation], list[ProgramFunction]]:
     operations = operations_of(module.body)
-    functions = [surveyed(each) for each in operations if each.name == "llvm.func" and has_body(each)]
+    functions = [
+        surveyed(operation) for operation in operations if operation.name == "llvm.func" and has_body(operation)
+    ]
     _check(module, operations)
     return operations, functions
 
@@ -202,11 +204,11 @@ class _Making:
 
 def _empty_like(module: Operation) -> Module:
     """Return an empty module with the attributes of another module, except the notes."""
-    made = ir.Module.create()
+    empty_like = ir.Module.create()
     for name in module.attributes:
         if name not in NOTES:
-            made.operation.attributes[name] = module.attributes[name]
-    return made
+            empty_like.operation.attributes[name] = module.attributes[name]
+    return empty_like
 
 
 class _Splitter:
@@ -215,14 +217,14 @@ class _Splitter:
     def __init__(self, module: Module, operations: Sequence[Operation], functions: Sequence[ProgramFunction]) -> None:
         self._module = module
         self._functions = functions
-        self._symbols = {symbol_name(each): each for each in operations if symbol_name(each)}
+        self._symbols = {symbol_name(operation): operation for operation in operations if symbol_name(operation)}
         self._copied: set[str] = set()
         self._kernels: dict[str, str] = {}
         self._taken: set[ProgramFunction] = set()
 
     def take(self, kernel: Sequence[ProgramFunction], place: str) -> Unit:
         """Return the unit of a kernel, which consists of the given functions. All of them leave the module."""
-        old = [each.name for each in kernel]
+        old = [function.name for function in kernel]
         making = _Making(kernel, self._module.operation, self._symbols)
         unit = making.unit(place)
         for name in old:

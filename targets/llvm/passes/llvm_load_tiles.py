@@ -30,7 +30,7 @@ class LoadTiles(Pass):
     def run(self, op: Operation) -> None:
         calls = operations_named(op, "llvm.call_intrinsic")
         moved = {TO_TILE: _load, FROM_TILE: _store}
-        for name, cast in [(str(each.attributes["intrin"].value), each) for each in calls]:
+        for name, cast in [(str(call.attributes["intrin"].value), call) for call in calls]:
             with op.context, cast.location:
                 if name in moved:
                     moved[name](cast)
@@ -47,9 +47,9 @@ def _load(cast: Operation) -> None:
     with ir.InsertionPoint(load):
         tile = call_intrinsic(_LOAD, [*_sizes(vector), load.operands[0], _stride()], cast.results[0].type)
     cast.results[0].replace_all_uses_with(tile)
-    for each in (*chain, load):
-        if not any(use_count(result) for result in each.results):
-            each.erase()
+    for operation in (*chain, load):
+        if not any(use_count(result) for result in operation.results):
+            operation.erase()
 
 
 def _store(cast: Operation) -> None:

@@ -37,7 +37,7 @@ class OrderReductions(MachinePass):
     anchor: ClassVar[str] = "builtin.module"
 
     def run(self, op: Operation) -> None:
-        free = [symbol_name(each) for each in prim_funcs_in(op) if self._state(each)] if self.keeps_bits else []
+        free = [symbol_name(func) for func in prim_funcs_in(op) if self._state(func)] if self.keeps_bits else []
         with op.context:
             op.attributes[NUMERICS] = string_array(["same" if self.keeps_bits else "fast", *free])
 
@@ -92,7 +92,7 @@ def canonical_order(op: StructuredOp) -> ReductionOrder:
     along = vector_along(op) if vector_across(op) is None else None
     if along is None:
         return ReductionOrder(tuple((dim,) for dim in dims))
-    loops = tuple((dim,) for dim in (*(each for each in dims if each != along), along))
+    loops = tuple((dim,) for dim in (*(number for number in dims if number != along), along))
     return ReductionOrder(loops, lanes_of_accumulator(op), 1 if _is_product(op) else IN_FLIGHT)
 
 

@@ -96,9 +96,9 @@ class _Packing:
         """Return a packed constant. Products of the same weights share it."""
         if (key := self._key(value)) not in self._packed:
             words = array.reshape(len(array), -1, adjacent) if adjacent > 1 else array
-            made = constant_like(value, _panels(words, width))
-            self._packed[key] = _Panels(made.owner.attributes["value"], width, adjacent)
-            return made
+            constant = constant_like(value, _panels(words, width))
+            self._packed[key] = _Panels(constant.owner.attributes["value"], width, adjacent)
+            return constant
         return constant_op(self._packed[key].value).result
 
     def _key(self, value: Value) -> Attribute:

@@ -54,9 +54,9 @@ class PassPointers(Pass):
             for function, operations in inside.items():
                 caller = _Caller(function)
                 makers = [each for each in operations if each.name in _MAKERS]
-                for each in operations:
-                    if each.name == "func.call" and callee_of(each) in callees:
-                        caller.convert(each)
+                for operation in operations:
+                    if operation.name == "func.call" and callee_of(operation) in callees:
+                        caller.convert(operation)
                 _erase_unused(makers)
             for function in callees.values():
                 _convert_function(function)
@@ -71,9 +71,9 @@ def _can_change(function: Operation) -> bool:
 
 def _otherwise_referred(operations: list[Operation]) -> Iterator[str]:
     """Yield the functions that operations other than MLIR's calls refer to."""
-    for each in operations:
-        if each.name != "func.call" and each.name.partition(".")[0] not in _WITHOUT_FUNCTIONS:
-            yield from references_of(each)
+    for operation in operations:
+        if operation.name != "func.call" and operation.name.partition(".")[0] not in _WITHOUT_FUNCTIONS:
+            yield from references_of(operation)
 
 
 def _is_row_major(type_: Type) -> bool:
@@ -136,9 +136,9 @@ class _Caller:
 
 def _erase_unused(makers: list[Operation]) -> None:
     """Erase unused memrefs that only served as operands of calls. Memrefs come after the memrefs they derive from."""
-    for each in reversed(makers):
-        if next(iter(each.results[0].uses), None) is None:
-            each.erase()
+    for maker in reversed(makers):
+        if next(iter(maker.results[0].uses), None) is None:
+            maker.erase()
 
 
 # ---- callees ----

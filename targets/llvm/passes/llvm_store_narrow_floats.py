@@ -43,13 +43,13 @@ class StoreNarrowFloats(Pass):
             touching = filter(_touches_bf16, operations_named(op, *_SOURCES, *_STORES))
             for function in dict.fromkeys(_directly_inside(op, each) for each in touching):
                 _retype(function, operations_in(function))
-            for each in operations_named(op, *_MOVING):
-                _move_integers(each)
+            for operation in operations_named(op, *_MOVING):
+                _move_integers(operation)
 
 
 def _directly_inside(module: Operation, op: Operation) -> Operation:
     """Return the operation of a module's body that contains an operation."""
-    return next(each for each in (op, *ancestors(op)) if parent_of(each) == module)
+    return next(ancestor for ancestor in (op, *ancestors(op)) if parent_of(ancestor) == module)
 
 
 def _touches_bf16(op: Operation) -> bool:
@@ -67,9 +67,9 @@ def _retype(function: Operation, inside: list[Operation]) -> None:
             value.set_type(_integers(value.type))
     with function.location, ir.InsertionPoint.at_block_begin(entry):
         _spread_integers(entry.arguments)
-    for each in others:
-        with each.location, ir.InsertionPoint.after(each):
-            _spread_integers(each.results)
+    for operation in others:
+        with operation.location, ir.InsertionPoint.after(operation):
+            _spread_integers(operation.results)
     for each, wanted in zip(others, types, strict=True):
         with each.location, ir.InsertionPoint(each):
             for index, type_ in enumerate(wanted):

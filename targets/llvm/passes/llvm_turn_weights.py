@@ -39,12 +39,12 @@ class TurnWeights(MachinePass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
-        factors = {factor for each in self.machine.dots for factor in (each.left, each.right)}
+        factors = {factor for dot in self.machine.dots for factor in (dot.left, dot.right)}
         narrow = {factor.replace("s", "i").replace("u", "ui") for factor in factors}
         turned: dict[Value, Value] = {}
-        for each in operations_in(op):
-            if each.name == "relax.einsum" and len(each.operands) == 2:
-                _turn(each, narrow, turned)
+        for operation in operations_in(op):
+            if operation.name == "relax.einsum" and len(operation.operands) == 2:
+                _turn(operation, narrow, turned)
         for weights in turned:
             if not is_used(weights.owner.operation):
                 weights.owner.operation.erase()

@@ -35,9 +35,9 @@ class WidenConvolutions(MachinePass):
         if any(dot.left == "f16" for dot in self.machine.dots):
             return
         wide: dict[Value, Value] = {}
-        for each in operations_in(op):
-            if each.name in _CONVOLUTIONS:
-                _widen(each, wide)
+        for operation in operations_in(op):
+            if operation.name in _CONVOLUTIONS:
+                _widen(operation, wide)
         for weight in wide:
             if not is_used(weight.owner.operation):
                 weight.owner.operation.erase()

@@ -160,9 +160,9 @@ def _at_once(sizes: _WinogradSizes, step: int, vectors: int, processor: Machine)
     if not sizes.is_known:
         return -(-wanted // most) * most, most
     count = sizes.tiles(step)
-    even = [each for each in range(_FEW_TILES // 2, _MANY_TILES + 1) if count % each == 0]
+    even = [index for index in range(_FEW_TILES // 2, _MANY_TILES + 1) if count % index == 0]
     tiles = min(even, key=lambda each: abs(each - wanted)) if even else _evened(count, wanted)
-    rows = next((each for each in range(most, most // 2, -1) if tiles % each == 0), _evened(tiles, most))
+    rows = next((position for position in range(most, most // 2, -1) if tiles % position == 0), _evened(tiles, most))
     return tiles, rows
 
 
@@ -181,7 +181,7 @@ def _epilogue(op: OpView) -> tuple[ndarray | None, Value | None, bool, list[Oper
     while (user := _next(found[-1])) is not None:
         if user.name == "relax.nn.relu":
             return bias, residual, True, [*found, user]
-        (other,) = [each for each in user.operands if each != found[-1].results[0]]
+        (other,) = [operand for operand in user.operands if operand != found[-1].results[0]]
         if bias is None and residual is None and (channels := _by_channel(other, op)) is not None:
             bias = channels
         elif residual is None and other.type == op.result.type:
@@ -217,13 +217,13 @@ def _by_channel(value: Value, op: OpView) -> ndarray | None:
 # ---- kernels ----
 
 
-def _kernel(weight: Value, side: int, columns: int, made: _Kernels) -> Value:
+def _kernel(weight: Value, side: int, columns: int, kernels: _Kernels) -> Value:
     """Return the transformed kernel. All convolutions with this kernel share it."""
     key = weight, side, columns
-    if key not in made:
+    if key not in kernels:
         with ir.InsertionPoint.after(weight.owner), weight.owner.location:
-            made[key] = constant_like(weight, _panels(weight, side, columns))
-    return made[key]
+            kernels[key] = constant_like(weight, _panels(weight, side, columns))
+    return kernels[key]
 
 
 def _panels(weight: Value, side: int, columns: int) -> ndarray:

@@ -26,19 +26,19 @@ def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
         raise Decline("the machine has no instruction for sums of products of narrow numbers")
     check_contraction(op)
     check_free(op)
-    found = instructions_for(op, machine)
-    if found[0].by_halves:
+    instructions = instructions_for(op, machine)
+    if instructions[0].by_halves:
         machine = replace(machine, registers=machine.registers - _HALVES)
     vector = vector_across(op)
-    plan = _along(op, found, machine) if vector is None else _across(op, vector, found, machine)
+    plan = _along(op, instructions, machine) if vector is None else _across(op, vector, instructions, machine)
     dots_of(op, plan, machine)
     return plan
 
 
-def _across(op: StructuredOp, vector: int, found: list[DotInstruction], machine: Machine) -> Plan:
+def _across(op: StructuredOp, vector: int, instructions: list[DotInstruction], machine: Machine) -> Plan:
     """Plan vectors along the columns of the result. The other input has contiguous elements in each group."""
     rows = [operand for operand in factor_kinds(op)[0] if not op.uses(operand, vector)]
-    lanes, group = _lanes(found, op.sizes[vector]), found[0].group
+    lanes, group = _lanes(instructions, op.sizes[vector]), instructions[0].group
     dim = _neighbours(op, rows[0], group) if len(rows) == 1 else None
     if dim is None:
         raise Decline("dot products need one input with contiguous elements along a reduction that vectors share")
@@ -59,16 +59,16 @@ def _neighbours(op: StructuredOp, rows: int, group: int) -> int | None:
     return next((dim for dim, size in sizes if size is not None and -(-size // group) * group < 2 * size), None)
 
 
-def _along(op: StructuredOp, found: list[DotInstruction], machine: Machine) -> Plan:
+def _along(op: StructuredOp, instructions: list[DotInstruction], machine: Machine) -> Plan:
     """Plan vectors along the reduction, in both inputs."""
     if (vector := vector_along(op)) is None:
         raise Decline("no loop has the inputs' elements contiguous")
-    size, group = op.sizes[vector], found[0].group
-    lanes = _lanes(found, None if size is None else -(-size // group))
+    size, group = op.sizes[vector], instructions[0].group
+    lanes = _lanes(instructions, None if size is None else -(-size // group))
     return replace(along(op, vector, lanes, machine), dot=Dot(vector, group))
 
 
-def _lanes(found: list[DotInstruction], size: int | None) -> int:
+def _lanes(instructions: list[DotInstruction], size: int | None) -> int:
     """Return the smallest lane count that covers the size, or the largest available."""
-    wanted = fitting_lanes(found[-1].lanes, size)
-    return next(each.lanes for each in found if each.lanes >= wanted)
+    wanted = fitting_lanes(instructions[-1].lanes, size)
+    return next(instruction.lanes for instruction in instructions if instruction.lanes >= wanted)

@@ -58,7 +58,7 @@ def _repeated(op: StructuredOp, copies: int, machine: Machine) -> Plan | None:
     while size is not None and lanes > 1 and size % lanes:
         lanes //= 2
     inputs = range(op.input_count)
-    is_row = all(not op.uses(each, copies) and not is_lanewise(op, vector, each) for each in inputs)
+    is_row = all(not op.uses(input_, copies) and not is_lanewise(op, vector, input_) for input_ in inputs)
     if lanes < _FEWEST_REPEATED or not is_row or loop_between(op, vector, op.output_start, tile) is None:
         return None
     return Plan(order=output_order(op, copies), vector=vector, lanes=lanes, tile=tile)
@@ -78,7 +78,9 @@ def _square(op: StructuredOp, vector: int) -> int | None:
     square = dims.pop() if len(dims) == 1 else None
     if square == vector:
         return None  # a diagonal
-    return square if square is not None and all(is_transposed(op, vector, each, square) for each in across) else None
+    return (
+        square if square is not None and all(is_transposed(op, vector, number, square) for number in across) else None
+    )
 
 
 def _in_squares(op: StructuredOp, vector: int, square: int, lanes: int) -> Plan:

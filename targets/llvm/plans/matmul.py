@@ -195,8 +195,8 @@ def outside_of_step(op: StructuredOp, vector: int, tile: Mapping[int, int], mach
     blocks = block_loop(op, vector, rows[-1])
     if blocks is None or order.index(blocks) < order.index(rows[0]):
         return order
-    weights = next(each for each in range(op.input_count) if op.uses(each, vector))
-    data = next(each for each in range(op.input_count) if op.uses(each, rows[-1]))
+    weights = next(index for index in range(op.input_count) if op.uses(index, vector))
+    data = next(position for position in range(op.input_count) if op.uses(position, rows[-1]))
     of_weights, of_picture = _bytes(op, weights), _bytes(op, data, without=rows[0])
     steps = (op.sizes[blocks] or 0) // tile.get(blocks, 1)
     if of_weights is None or of_picture is None:

@@ -29,7 +29,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
 
     Rows are copied to tiles; inner column loops run over blocks that fit into a core's own cache.
     """
-    if not (sides := {each.rows for each in machine.dots if each.rows > 1}):
+    if not (sides := {dot.rows for dot in machine.dots if dot.rows > 1}):
         raise Decline("the machine has no tiles")
     check_contraction(op)
     check_free(op)
@@ -41,7 +41,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
     if rows is None or len(columns) != 1:
         raise Decline("tiles need rows of one factor and columns of the other")
     dim = op.last_dim(next(operand for operand in kinds if operand != columns[0]))
-    sizes = [op.sizes[each] for each in op.reductions]
+    sizes = [op.sizes[reduction] for reduction in op.reductions]
     known = [size for size in (op.sizes[rows], op.sizes[vector]) if size is not None]
     steps = math.prod(size or 0 for size in sizes)
     if dim not in op.reductions or min([*known, steps]) < _FEWEST:
@@ -60,7 +60,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
     inside = [rows, *([through] if is_of_taps else []), vector]
     step = tile[through] * instruction.lanes
     plan = Plan(
-        order=(*(each for each in outer_loops(op) if each not in inside), *inside, *reduction_order(op)),
+        order=(*(loop for loop in outer_loops(op) if loop not in inside), *inside, *reduction_order(op)),
         carried=len(op.reductions),
         vector=vector,
         lanes=instruction.lanes,

@@ -53,7 +53,7 @@ def _biased(op: ExportedOp, operation: Operation, bias: Value) -> Ref | None:
 def _is_plain(op: ExportedOp) -> bool:
     """Check whether a product is one of two matrices of the result's type."""
     operands = [op.info(name) for name in ("x1", "x2")]
-    return all(each.rank == 2 and each.dtype == op.result().dtype for each in operands)
+    return all(operand.rank == 2 and operand.dtype == op.result().dtype for operand in operands)
 
 
 def _vector(op: ExportedOp, bias: Value, shape: Sequence[object], axis: int) -> Ref | None:
@@ -62,8 +62,8 @@ def _vector(op: ExportedOp, bias: Value, shape: Sequence[object], axis: int) -> 
     padded = (*(1,) * (len(shape) - len(sizes)), *sizes)
     if len(padded) != len(shape) or padded != tuple(size if place == axis else 1 for place, size in enumerate(shape)):
         return None
-    if (found := elements_of(bias)) is not None:
-        return op.const(found.reshape(-1), tensor_info(bias).dtype, op.exporter.name_of(bias.owner.operation))
+    if (elements := elements_of(bias)) is not None:
+        return op.const(elements.reshape(-1), tensor_info(bias).dtype, op.exporter.name_of(bias.owner.operation))
     if (maker := made_by(bias, "relax.dequantize")) is None:
         return None
     real = ExportedOp(maker, op.exporter, op.graph)

@@ -52,7 +52,7 @@ def _body(op: ExportedOp, carried: Sequence[Ref]) -> tuple[Graph, list[Ref]]:
     graph.inputs = [
         Ref("i64", "turn", True),
         Ref("i1", "goes_on", True),
-        *(Ref(each.dtype, "carried") for each in carried),
+        *(Ref(ref.dtype, "carried") for ref in carried),
     ]
     return graph, graph.inputs[2:]
 

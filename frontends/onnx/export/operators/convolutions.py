@@ -130,8 +130,8 @@ def adaptive_pool(op: ExportedOp) -> Ref:
     known = [size for size in sizes if isinstance(size, int)]
     if len(known) < count:
         raise op.fail("the data's height and width must be known, unless the result's are 1", "output_size")
-    if all(size % wanted == 0 for size, wanted in zip(known, counts, strict=True)):
-        steps = [size // wanted for size, wanted in zip(known, counts, strict=True)]
+    if all(size % number == 0 for size, number in zip(known, counts, strict=True)):
+        steps = [size // number for size, number in zip(known, counts, strict=True)]
         return from_plain(op, op.node("AveragePool", data, kernel_shape=steps, strides=steps))
     return from_plain(op, _shared(op, data, known, counts))
 
@@ -145,7 +145,7 @@ def _shared(op: ExportedOp, data: Ref, sizes: Sequence[int], counts: Sequence[in
         for place in range(count):
             begin, end = place * size // count, -(-(place + 1) * size // count)
             shares[begin:end, place] = 1 / (end - begin)
-        order = [*(each for each in range(rank) if each != axis), axis]
+        order = [*(position for position in range(rank) if position != axis), axis]
         product = op.node("MatMul", op.graph.transpose(data, order), op.const(shares, data.dtype))
-        data = op.graph.transpose(product, [order.index(each) for each in range(rank)])
+        data = op.graph.transpose(product, [order.index(index) for index in range(rank)])
     return data

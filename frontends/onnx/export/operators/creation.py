@@ -29,9 +29,9 @@ def _fill(op: ExportedOp, shape: ShapeValue | list[Part], value: Ref) -> Ref:
 
 
 def _shape(op: ExportedOp) -> ShapeValue:
-    held = op.held("shape")
-    assert isinstance(held, ShapeValue)
-    return held
+    shape = op.held("shape")
+    assert isinstance(shape, ShapeValue)
+    return shape
 
 
 def _number(op: ExportedOp, number: int) -> Ref:

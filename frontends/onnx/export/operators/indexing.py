@@ -70,9 +70,9 @@ def _places(op: ExportedOp) -> Ref:
     indices = [op.cast(each, "i64") for each in op.all("indices")]
     if len(indices) > 1:
         common = indices[0]
-        for each in indices[1:]:
+        for index in indices[1:]:
             # A sum has the shape to which both are broadcast.
-            common = op.node("Add", common, each)
+            common = op.node("Add", common, index)
         sizes = op.node("Shape", common)
         indices = [op.node("Expand", each, sizes) for each in indices]
     columns = [op.graph.unsqueeze(each, [-1]) for each in indices]

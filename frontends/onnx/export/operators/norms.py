@@ -29,7 +29,9 @@ def _fill(op: ExportedOp, like: Ref, number: int) -> Ref:
 def _along(op: ExportedOp, parameter: Ref, axes: Sequence[int], rank: int) -> Ref:
     """Reshape a parameter with the dimensions of some axes of the data, so that it broadcasts with the data."""
     order = sorted(range(len(axes)), key=lambda place: axes[place])
-    return op.graph.unsqueeze(op.graph.transpose(parameter, order), [each for each in range(rank) if each not in axes])
+    return op.graph.unsqueeze(
+        op.graph.transpose(parameter, order), [index for index in range(rank) if index not in axes]
+    )
 
 
 def _wide(op: ExportedOp, tensor: Ref) -> Ref:
@@ -133,7 +135,7 @@ def batch_norm(op: ExportedOp) -> list[Ref]:
 
 
 def _in_training(op: ExportedOp, axis: int, rank: int) -> list[Ref]:
-    data, others = _wide(op, op["data"]), [each for each in range(rank) if each != axis]
+    data, others = _wide(op, op["data"]), [index for index in range(rank) if index != axis]
     moments = _moments(op, data, others)
     made = _affine(op, _normalize(op, data, *moments), [axis], rank)
     moved = []

@@ -52,13 +52,13 @@ def extract(op: ExportedOp) -> Held:
     tensor, *indices = op.operands
     if not indices:
         return tensor
-    places = [op.graph.unsqueeze(each, [0]) for each in indices]
+    places = [op.graph.unsqueeze(index, [0]) for index in indices]
     return op.node("GatherND", tensor, op.node("Concat", *places, axis=0))
 
 
 @exports("tensor.from_elements")
 def from_elements(op: ExportedOp) -> Held:
-    columns = [op.graph.unsqueeze(each, [0]) for each in op.operands]
+    columns = [op.graph.unsqueeze(operand, [0]) for operand in op.operands]
     shape = [size for size in op.result_shape() if isinstance(size, int)]
     return op.reshape(op.node("Concat", *columns, axis=0), shape)
 
@@ -104,7 +104,7 @@ def compare(op: ExportedOp) -> Held:
     if (predicate := op.operation.attributes["predicate"].value) >= len(_PREDICATES):
         raise op.fail("ONNX has no unsigned comparison of signed integers", "predicate")
     operator, is_inverse = _PREDICATES[predicate]
-    operands = [op.cast(each, "i32") if is_bool(each.dtype) else each for each in op.operands]
+    operands = [op.cast(operand, "i32") if is_bool(operand.dtype) else operand for operand in op.operands]
     found = op.node(operator, *operands)
     return op.node("Not", found) if is_inverse else found
 

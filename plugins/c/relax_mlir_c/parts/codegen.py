@@ -84,7 +84,7 @@ def part_sources(module: Any) -> tuple[dict[str, str], dict[str, list[Attribute]
     Pipeline("relax-inline{include-composites=true}").run(owner)
     stages = stages_of(str(target))
     stages.until(_LAST_OF_GRAPHS).run(owner, target.name)
-    constants = {name: lift_constants(each) for name, each in Codegen.functions(module).items()}
+    constants = {name: lift_constants(function) for name, function in Codegen.functions(module).items()}
     stages.between(start=_FIRST_OF_KERNELS).run(owner, target.name)
     files = find_backend(target.name).sources(owner, target, "")
     texts = {file: text for file, text in files.items() if isinstance(text, str) and file not in _FOR_PEOPLE}

@@ -57,5 +57,5 @@ def elements(attribute: Attribute, type_: Type) -> ndarray:
     import numpy
 
     dtype = str(type_.element_type)
-    found = array_of_attribute(attribute, dtype, [math.prod(type_.shape)])
-    return found.view(numpy.dtype(f"uint{8 * found.itemsize}")) if dtype in (*HALVES, "i1") else found
+    array = array_of_attribute(attribute, dtype, [math.prod(type_.shape)])
+    return array.view(numpy.dtype(f"uint{8 * array.itemsize}")) if dtype in (*HALVES, "i1") else array

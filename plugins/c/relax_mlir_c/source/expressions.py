@@ -77,9 +77,9 @@ def integer(value: int) -> Expression:
 
 def joined(text: str, level: int, *operands: Expression) -> Expression:
     """Return an expression with an operator's text, and flags derived from its operands."""
-    reads = any(each.reads for each in operands)
-    is_place = bool(operands) and all(each.is_place for each in operands)
-    is_natural = bool(operands) and all(each.is_natural for each in operands)
+    reads = any(operand.reads for operand in operands)
+    is_place = bool(operands) and all(operand.is_place for operand in operands)
+    is_natural = bool(operands) and all(operand.is_natural for operand in operands)
     return Expression(text, level, reads, is_place, is_natural)
 
 
@@ -96,7 +96,9 @@ def binary(operator: str, left: Expression, right: Expression) -> Expression:
     if level == COMPARISON:
         first, second = left.within(COMPARISON + 1), right.within(COMPARISON + 1)
     if level == LOGIC:
-        first, second = (each.text if each.level == COMPARISON else each.atom for each in (left, right))
+        first, second = (
+            expression.text if expression.level == COMPARISON else expression.atom for expression in (left, right)
+        )
     made = joined(f"{first} {operator} {second}", level, left, right)
     return replace(made, is_natural=made.is_natural and operator != "-")
 
@@ -107,7 +109,7 @@ def unary(operator: str, operand: Expression) -> Expression:
 
 
 def call(function: str, *operands: Expression) -> Expression:
-    made = joined(f"{function}({', '.join(each.text for each in operands)})", ATOM, *operands)
+    made = joined(f"{function}({', '.join(operand.text for operand in operands)})", ATOM, *operands)
     return replace(made, is_place=False, is_natural=False)
 
 

@@ -70,5 +70,5 @@ def _merged(one: str, other: str) -> str | None:
     if not (one.endswith("*") and other.endswith("*")):
         return None
     const = "const " if "const " in (one[:6], other[:6]) else ""
-    elements = {each.removeprefix("const ") for each in (one, other)}
+    elements = {name.removeprefix("const ") for name in (one, other)}
     return f"{const}{elements.pop() if len(elements) == 1 else 'void *'}"

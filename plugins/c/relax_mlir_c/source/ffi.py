@@ -19,10 +19,12 @@ _OPTIONAL = ("take_tensor", "data_of", "check_size", "take_integer", "take_numbe
 def entries_file(name: str, part: str, interfaces: Sequence[Interface]) -> str:
     """Return the file of entry functions, with the symbols `__tvm_ffi_<part>.<function>`."""
     _, _, support = Path(__file__).with_name("ffi.c").read_text(encoding="utf-8").partition("*/\n\n")
-    entries = [_entry(name, f"{part}.{each.label}" if part else each.label, each) for each in interfaces]
+    entries = [
+        _entry(name, f"{part}.{interface.label}" if part else interface.label, interface) for interface in interfaces
+    ]
     used = "\n".join(entries)
     chunks = [chunk.rstrip() for chunk in support.split("\n\n") if not _is_needless(chunk, used)]
-    includes = "\n".join(f"#include <{each}.h>" for each in ("stdint", "stdio", "string"))
+    includes = "\n".join(f"#include <{text}.h>" for text in ("stdint", "stdio", "string"))
     return "\n\n".join([f'#include "{name}.h"', includes, *chunks, *entries]) + "\n"
 
 
@@ -37,14 +39,14 @@ def _entry(name: str, symbol: str, interface: Interface) -> str:
     taken = "void *self, const Any *args, int32_t count, Any *result"
     lines = [f"    const Tensor *tensor{place};" for place, each in enumerate(arguments) if each.is_tensor]
     lines += [f"    {_scalar(each)} number{place};" for place, each in enumerate(arguments) if not each.is_tensor]
-    lines += [f"    int64_t {each.name};" for each in interface.sizes]
+    lines += [f"    int64_t {size.name};" for size in interface.sizes]
     lines.append("    int status;")
     lines.append("    (void)self;")
     lines += _checked(f'check_count(count, {len(arguments)}, "{interface.label}")')
-    for place, each in enumerate(arguments):
-        lines += _checked(_taken(interface, place, each))
+    for place, argument in enumerate(arguments):
+        lines += _checked(_taken(interface, place, argument))
     lines += _sizes(interface, arguments)
-    passed = [each.name for each in interface.sizes] + [_passed(place, each) for place, each in enumerate(arguments)]
+    passed = [size.name for size in interface.sizes] + [_passed(place, each) for place, each in enumerate(arguments)]
     lines.append(f"    status = {interface.name}({', '.join(passed)});")
     lines += ["    if (status != 0) {", f"        return fail({name}_message(status), {name}_numbers);", "    }"]
     lines += ["    result->kind = 0;", "    result->padding = 0;", "    result->value.integer = 0;", "    return 0;"]

@@ -131,10 +131,10 @@ def source_files(
     program = LoweredProgram(module, options)
     functions = FunctionsWriter(program).write_all()
     name = options.name
-    interfaces = [each.interface for each in functions if each.interface is not None]
-    constants = {each: op for each, op in program.globals.items() if each in program.used_constants}
+    interfaces = [function.interface for function in functions if function.interface is not None]
+    constants = {key: op for key, op in program.globals.items() if key in program.used_constants}
     apart = is_in_file(constants, options)
-    named = {program.constant_name(each): op for each, op in constants.items() if each in apart}
+    named = {program.constant_name(key): op for key, op in constants.items() if key in apart}
     weights = weight_files(name, named) if named else {}
     texts = {
         f"{name}.h": ("what to call", _header(program, functions)),
@@ -156,7 +156,7 @@ def _linked(program: LoweredProgram, libraries: Sequence[str]) -> dict[str, str]
     """Return the Makefile lines for external C functions, or empty lines if the program calls none."""
     if not program.externs.lines():
         return {"extern": "", "link": ""}
-    words = "".join(f" {each if os.path.dirname(each) else f'-l:{each}'}" for each in libraries)
+    words = "".join(f" {library if os.path.dirname(library) else f'-l:{library}'}" for library in libraries)
     return {"extern": _EXTERN.format(libraries=words), "link": " $(EXTERN)"}
 
 
@@ -172,13 +172,17 @@ def _header(program: LoweredProgram, functions: list[Written]) -> str:
         f"/* Bytes for what functions compute on the way, {kind}. */",
         f"#define {upper}_ARENA_BYTES {program.arena.size}\n",
         *(
-            f"/* Bytes in the memory '{memory}'. */\n#define {upper}_{each.macro}_BYTES {each.bytes}\n"
-            for memory, each in program.memories.items()
+            f"/* Bytes in the memory '{memory}'. */\n#define {upper}_{text.macro}_BYTES {text.bytes}\n"
+            for memory, text in program.memories.items()
         ),
         f"/* What a status that is not 0 stands for; %lld is where {name}_numbers belong, in their order. */",
         f"const char *{name}_message(int status);",
         f"extern int64_t {name}_numbers[{MOST_NUMBERS}];\n",
-        *(f"{_documented(each.interface)}\n{each.prototype}\n" for each in functions if each.interface is not None),
+        *(
+            f"{_documented(function.interface)}\n{function.prototype}\n"
+            for function in functions
+            if function.interface is not None
+        ),
         "#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
     ]
     return "\n".join(parts)
@@ -191,7 +195,7 @@ def _documented(interface: Interface) -> str:
         least, most = size.bounds
         within = f", {least or 0} to {most}" if most is not None else ""
         lines.append(f"   {size.name}: the size {size.label}{within}")
-    lines += [f"   {_described(each)}" for each in (*interface.inputs, *interface.results)]
+    lines += [f"   {_described(value)}" for value in (*interface.inputs, *interface.results)]
     return "\n".join([line.replace("*/", "* /") for line in lines]) + " */"
 
 
@@ -208,22 +212,22 @@ def _described(argument: InterfaceArgument) -> str:
 
 def _code(program: LoweredProgram, functions: list[Written]) -> str:
     name = program.options.name
-    body = "\n\n".join(each.text for each in functions)
+    body = "\n\n".join(function.text for function in functions)
     constants = [
-        f"extern {declaration(op, program.constant_name(each))};"
-        for each, op in program.globals.items()
-        if each in program.used_constants
+        f"extern {declaration(op, program.constant_name(key))};"
+        for key, op in program.globals.items()
+        if key in program.used_constants
     ]
     includes = ["#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>"]
     headers = program.externs.headers | ({"stdlib"} if program.options.is_heap else set())
-    includes += [f"#include <{each}.h>" for each in sorted(headers)]
+    includes += [f"#include <{header}.h>" for header in sorted(headers)]
     parts = [
         "\n".join([f'#include "{name}.h"\n', *includes]),
         _OPTIMIZATION,
         "\n".join(program.externs.lines()),
         "\n".join(constants),
         _memory(program, body),
-        *(each.text for each in program.memories.values()),
+        *(memory.text for memory in program.memories.values()),
         _numbers(program),
         *helper_texts(program.helpers),
         body,
@@ -249,7 +253,7 @@ def _memory(program: LoweredProgram, body: str) -> str:
 
 def _numbers(program: LoweredProgram) -> str:
     name = program.options.name
-    texts = ['    "",'] + [f'    "{_quoted(each.kind)}: {_quoted(each.text)}",' for each in program.messages]
+    texts = ['    "",'] + [f'    "{_quoted(message.kind)}: {_quoted(message.text)}",' for message in program.messages]
     count = len(texts)
     return (
         f"int64_t {name}_numbers[{MOST_NUMBERS}];\n\n"

@@ -45,7 +45,7 @@ def _compare(writer: FunctionWriter, op: Operation, operands: list[Expression]) 
         return unary("!", binary(_CONTRARY[word], *operands))
     if word == "une":
         return binary("!=", *operands)
-    left, right = (writer.atom(each, type_) for each in operands)
+    left, right = (writer.atom(operand, type_) for operand in operands)
     if word in ("ord", "uno"):
         found = binary("||", call("isnan", left), call("isnan", right))
         return found if word == "uno" else unary("!", found)

@@ -88,15 +88,15 @@ class FunctionsWriter:
     def _kernel(self, function: str) -> Written:
         operation, writer = self.program.functions[function], self._writer(function)
         parameters = [_Parameter(_MEMORY, f"struct {_MEMORY} *{_MEMORY}")]
-        wanted = _parameter_names(operation, self.program.written[function])
+        parameter_names = _parameter_names(operation, self.program.written[function])
         self._same, self._sizes = same_sizes(self.program.calls_of(function)), {}
         for position, argument in enumerate(body_of(operation).arguments):
-            parameters += self._parameters(writer, function, position, argument, wanted[position])
+            parameters += self._parameters(writer, function, position, argument, parameter_names[position])
         fails = function in self.program.failing
         self._body(writer, operation, returns=fails)
         lines = writer.finished()
         used = words_in(lines)
-        taken = tuple(each for each in parameters if each.name in used)
+        taken = tuple(parameter for parameter in parameters if parameter.name in used)
         chosen = self.program.function_names[function]
         head = _signature(f"static {'int' if fails else 'void'} {chosen}", [each.declaration for each in taken])
         comment = _comment(text_in(operation, OPERATOR, f"@{function}").replace("+", " + "))
@@ -138,7 +138,7 @@ class FunctionsWriter:
             writer.view(value) if isinstance(value.type, ir.MemRefType) else writer.get(value) for value in op.operands
         ]
         writer.settle()
-        passed = [_argument(each, operands) for each in callee.parameters]
+        passed = [_argument(parameter, operands) for parameter in callee.parameters]
         text = f"{callee.name}({', '.join(passed)})"
         if callee_of(op) not in self.program.failing:
             writer.line(f"{text};")
@@ -208,7 +208,7 @@ _ROOM = "C's callers make room for results before they call"
 
 
 def _without_void(declarations: Sequence[str]) -> list[str]:
-    return [each for each in declarations if each != "void"]
+    return [declaration for declaration in declarations if declaration != "void"]
 
 
 def _check_rows(writer: FunctionWriter, argument: Value, type_: Type) -> None:
@@ -237,13 +237,13 @@ def _parameter_names(function: Operation, written: set[int]) -> list[str]:
     arguments = list(body_of(function).arguments)
     known = _operand_names(text_in(function, MAIN_OPERATOR, text_in(function, OPERATOR)))
     results = [position for position in range(len(arguments)) if position in written]
-    found = []
+    parameter_names = []
     for position in range(len(arguments)):
         if position in written:
-            found.append("out" if len(results) == 1 else f"out{results.index(position)}")
+            parameter_names.append("out" if len(results) == 1 else f"out{results.index(position)}")
         else:
-            found.append(known[position] if position < len(known) else f"in{position}")
-    return found
+            parameter_names.append(known[position] if position < len(known) else f"in{position}")
+    return parameter_names
 
 
 def _operand_names(operator: str) -> list[str]:
@@ -278,7 +278,7 @@ def _signature(head: str, declarations: Sequence[str]) -> str:
     flat = f"{head}({', '.join(declarations) or 'void'})"
     if len(flat) <= 110:
         return flat
-    return f"{head}(\n" + ",\n".join(f"    {each}" for each in declarations) + ")"
+    return f"{head}(\n" + ",\n".join(f"    {declaration}" for declaration in declarations) + ")"
 
 
 def _comment(text: str, width: int = 114) -> str:

@@ -41,11 +41,11 @@ def fitted(writer: FunctionWriter, result: Expression, type_: Type) -> Expressio
     return cut(writer, cast(scalar_type(type_), result) if machine_width(type_) < 32 else result, type_)
 
 
-def cut(writer: FunctionWriter, made: Expression, type_: Type) -> Expression:
+def cut(writer: FunctionWriter, expression: Expression, type_: Type) -> Expression:
     """Truncate an integer of an odd width, with sign extension to its C type."""
     if not is_odd(type_):
-        return made
-    return call(writer.helper(f"low_bits_i{machine_width(type_)}"), made, integer(width_of(type_)))
+        return expression
+    return call(writer.helper(f"low_bits_i{machine_width(type_)}"), expression, integer(width_of(type_)))
 
 
 def unsigned(value: Expression, type_: Type) -> Expression:
@@ -56,9 +56,9 @@ def unsigned(value: Expression, type_: Type) -> Expression:
     return binary("&", made, integer((1 << width_of(type_)) - 1)) if is_odd(type_) else made
 
 
-def _bits(writer: FunctionWriter, made: Expression, type_: Type) -> Expression:
+def _bits(writer: FunctionWriter, expression: Expression, type_: Type) -> Expression:
     """Reinterpret bits as a signed number of the type."""
-    return made if is_bool(type_) else cut(writer, cast(scalar_type(type_), made), type_)
+    return expression if is_bool(type_) else cut(writer, cast(scalar_type(type_), expression), type_)
 
 
 def _number(value: Expression) -> int | None:
@@ -84,7 +84,7 @@ def _arithmetic(operator: str, word: str, computed: Callable[[int, int], int]) -
         left, right = map(_number, operands)
         if left is not None and right is not None:
             return _literal(computed(left, right), type_)  # C would compute literals as int
-        if machine_width(type_) < 32 or all(each.is_place for each in operands) or _never_wraps(op):
+        if machine_width(type_) < 32 or all(operand.is_place for operand in operands) or _never_wraps(op):
             return fitted(writer, binary(operator, *operands), type_)
         return cut(writer, call(writer.helper(f"wrap_{word}_i{machine_width(type_)}"), *operands), type_)
 
@@ -112,9 +112,9 @@ def _signed(operator: str) -> ScalarRule:
 def _unsigned(operator: str) -> ScalarRule:
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_ = op.results[0].type
-        if all(each.is_place and each.is_natural for each in operands):
+        if all(operand.is_place and operand.is_natural for operand in operands):
             return binary(operator, *operands)
-        return _bits(writer, binary(operator, *(unsigned(each, type_) for each in operands)), type_)
+        return _bits(writer, binary(operator, *(unsigned(operand, type_) for operand in operands)), type_)
 
     return _division(rule)
 
@@ -124,7 +124,7 @@ def _rounded_quotient(word: str, *, has_sign: bool = True) -> ScalarRule:
         type_ = op.results[0].type
         if is_bool(type_):
             raise RefusalError(f"C has no counterpart for it on {type_}")
-        taken = operands if has_sign or not is_odd(type_) else [unsigned(each, type_) for each in operands]
+        taken = operands if has_sign or not is_odd(type_) else [unsigned(operand, type_) for operand in operands]
         made = call(writer.helper(f"{word}_{'i' if has_sign else 'u'}{machine_width(type_)}"), *taken)
         return cut(writer, made, type_)
 
@@ -244,7 +244,10 @@ def compared(
         return TRUE if decided else FALSE
     if left.number is not None or right.number is not None:
         # Widened or masked values may never equal the constant, of which compilers would warn.
-        left, right = (writer.atom(each, type_) if each.level in (BITS, UNARY) else each for each in (left, right))
+        left, right = (
+            writer.atom(expression, type_) if expression.level in (BITS, UNARY) else expression
+            for expression in (left, right)
+        )
     if not has_sign and operator not in ("==", "!="):
         left, right = unsigned(left, type_), unsigned(right, type_)
     return binary(operator, left, right)
@@ -299,7 +302,7 @@ def _extremum(operator: str, *, has_sign: bool) -> ScalarRule:
         type_ = op.results[0].type
         if is_bool(type_):
             return both(*operands) if has_sign == (operator == ">") else either(*operands)
-        left, right = (writer.atom(each, type_) for each in operands)
+        left, right = (writer.atom(operand, type_) for operand in operands)
         is_left = compared(writer, operator, left, right, type_, has_sign=has_sign)
         return chosen(is_left, left, right)
 

@@ -75,12 +75,12 @@ class Interface:
 
     @property
     def declarations(self) -> list[str]:
-        arguments = [each.declaration for each in (*self.inputs, *self.results)]
-        return [*(each.declaration for each in self.sizes), *arguments] or ["void"]
+        arguments = [value.declaration for value in (*self.inputs, *self.results)]
+        return [*(size.declaration for size in self.sizes), *arguments] or ["void"]
 
     @property
     def names(self) -> list[str]:
-        return [*(each.name for each in self.sizes), *(each.name for each in (*self.inputs, *self.results))]
+        return [*(size.name for size in self.sizes), *(input_.name for input_ in (*self.inputs, *self.results))]
 
 
 def interface_of(function: Operation, chosen: str, names: CNames, written: Iterable[int]) -> Interface:
@@ -88,21 +88,21 @@ def interface_of(function: Operation, chosen: str, names: CNames, written: Itera
 
     Raises RelaxError with the location for types that C cannot pass.
     """
-    made = Interface(chosen, string_value(function.attributes["sym_name"]))
+    interface = Interface(chosen, string_value(function.attributes["sym_name"]))
     inputs, results = (
         [decode(ir.TypeAttr(each).value) for each in function.attributes[key]] for key in (GRAPH_INPUTS, GRAPH_RESULTS)
     )
     labels = [string_value(each) for each in function.attributes[INPUT_NAMES]]
-    sizes = _SizeFormulas(function, names, made)
+    sizes = _SizeFormulas(function, names, interface)
     for label, info in zip(labels, inputs, strict=True):
         sizes.define(label, info)
     changed = set(written)
     for position, (label, info) in enumerate(zip(labels, inputs, strict=True)):
-        made.inputs.append(sizes.argument(names.fresh(label), label, info, is_written=position in changed))
+        interface.inputs.append(sizes.argument(names.fresh(label), label, info, is_written=position in changed))
     for position, info in enumerate(results):
         label = "result" if len(results) == 1 else f"result{position}"
-        made.results.append(sizes.argument(names.fresh(label), label, info, is_written=True))
-    return made
+        interface.results.append(sizes.argument(names.fresh(label), label, info, is_written=True))
+    return interface
 
 
 class _SizeFormulas:
@@ -152,14 +152,14 @@ class _SizeFormulas:
     def _atom(self, atom: Atom) -> Size:
         if atom.kind == "variable":
             return self._known[str(atom)]
-        formulas = [self._formula(each) for each in atom.args]
+        formulas = [self._formula(arg) for arg in atom.args]
         if atom.kind in ("//", "%"):
             least, _ = bounds(terms_of(atom.args[0]))
             rounded = quotient if atom.kind == "//" else remainder
             return rounded(*formulas, is_natural=least is not None and least >= 0)
         found, *parts = map(of_size, formulas)
-        for each in parts:
-            found = choice(binary("<" if atom.kind == "min" else ">", found, each), found, each)
+        for part in parts:
+            found = choice(binary("<" if atom.kind == "min" else ">", found, part), found, part)
         return found
 
     def _refusal(self, reason: str) -> Exception:

@@ -91,7 +91,7 @@ _NUMPY_TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i1": "b1"}
 
 def main_file(name: str, interfaces: Sequence[Interface]) -> str:
     """Return main.c for the function named main, or for the first function."""
-    chosen = next((each for each in interfaces if each.label == "main"), interfaces[0])
+    chosen = next((interface for interface in interfaces if interface.label == "main"), interfaces[0])
     tensors = [each for each in chosen.inputs if each.is_tensor]
     parts = [_HEAD.format(function=chosen.name, name=name)]
     parts += [_SIZE] * bool(chosen.sizes) + [_PATH] * bool(tensors) + [_SAVE] * bool(chosen.results)
@@ -99,9 +99,9 @@ def main_file(name: str, interfaces: Sequence[Interface]) -> str:
     lines = ["int main(int count, char **words) {", *_help(usual, tensors, chosen.results)]
     for size, number in usual.items():
         lines.append(f'    const int64_t {size} = size_of(count, words, "{size}", {number});')
-    for each in chosen.inputs:
-        position = tensors.index(each) if each in tensors else 0
-        lines.append(f"    {_input(each, position)}")
+    for input_ in chosen.inputs:
+        position = tensors.index(input_) if input_ in tensors else 0
+        lines.append(f"    {_input(input_, position)}")
     lines += [f"    {_allocated(each, '0')}" for each in chosen.results]
     call = f"{chosen.name}({', '.join(chosen.names)})"
     lines.append(f"    const int status = {call};")
@@ -109,10 +109,10 @@ def main_file(name: str, interfaces: Sequence[Interface]) -> str:
     numbers = ", ".join(f"(long long){name}_numbers[{place}]" for place in range(4))
     lines.append(f"        fprintf(stderr, {name}_message(status), {numbers});")
     lines.append("        fputc('\\n', stderr);\n    } else {")
-    for each in chosen.results:
-        lines += [f"    {line}" for line in _printed(each)]
+    for result in chosen.results:
+        lines += [f"    {line}" for line in _printed(result)]
     lines.append("    }")
-    lines += [f"    free({each.name});" for each in (*tensors, *chosen.results)]
+    lines += [f"    free({tensor.name});" for tensor in (*tensors, *chosen.results)]
     lines.append("    return status != 0;\n}\n")
     return "".join(parts) + "\n" + "\n".join(lines)
 
@@ -124,14 +124,14 @@ def _usual(least: int | None, most: int | None) -> int:
 def _help(
     sizes: Mapping[str, int], inputs: Sequence[InterfaceArgument], results: Sequence[InterfaceArgument]
 ) -> list[str]:
-    words = [f"[{size}={number}]" for size, number in sizes.items()] + [f"[{each.name}.bin]" for each in inputs]
+    words = [f"[{size}={number}]" for size, number in sizes.items()] + [f"[{input_.name}.bin]" for input_ in inputs]
     return [
         '    if (count > 1 && strcmp(words[1], "--help") == 0) {',
         '        printf("usage: %s", words[0]);',
         *(f'        printf(" {word}");' for word in words),
         '        puts("\\nAn input is the bytes of its elements in a file, or zeros. The first numbers of results");',
         '        puts("are printed, and all of them written to a file for numpy.load:");',
-        *(f'        puts("  {each.name}.npy");' for each in results),
+        *(f'        puts("  {result.name}.npy");' for result in results),
         "        return 0;",
         "    }",
     ]

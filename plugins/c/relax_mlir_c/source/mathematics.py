@@ -99,10 +99,10 @@ def _passed_to(writer: FunctionWriter, function: str, value: Value) -> list[Pass
 
 def _called(writer: FunctionWriter, op: Operation, function: str) -> Expression:
     """Return the call of a function, and declare the function in the program."""
-    passed = [each for operand in op.operands for each in _passed_to(writer, function, operand)]
+    passed = [argument for operand in op.operands for argument in _passed_to(writer, function, operand)]
     returned = scalar_type(op.results[0].type) if op.results else "void"
-    writer.program.externs.declare(function, returned, [each.c_type for each in passed])
-    return call(function, *(each.text for each in passed))
+    writer.program.externs.declare(function, returned, [passed_argument.c_type for passed_argument in passed])
+    return call(function, *(argument.text for argument in passed))
 
 
 RULES: dict[str, Rule] = {

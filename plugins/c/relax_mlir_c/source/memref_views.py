@@ -74,7 +74,7 @@ def dense(pointer: Expression, element: Type, sizes: Sequence[Size]) -> MemrefVi
 def static_or(static: Iterable[int], dynamic: Iterable[Expression]) -> list[Size]:
     """Return the sizes: static numbers, and the dynamic expressions in place of the others."""
     rest = iter(dynamic)
-    return [_size(next(rest)) if each == DYNAMIC else int(each) for each in static]
+    return [_size(next(rest)) if number == DYNAMIC else int(number) for number in static]
 
 
 def _size(value: Expression) -> Size:

@@ -79,8 +79,12 @@ def _sign_of(store: Operation) -> str:
     """Return the operator of a store that updates an element with its old value, or an empty string."""
     value, *place = store.operands
     made = made_by(value)
-    loads = [made_by(each, "memref.load") for each in made.operands] if made is not None and made.name in _SIGNS else []
-    is_same = [each is not None and list(each.operands) == place for each in loads]
+    loads = (
+        [made_by(operand, "memref.load") for operand in made.operands]
+        if made is not None and made.name in _SIGNS
+        else []
+    )
+    is_same = [load is not None and list(load.operands) == place for load in loads]
     return _SIGNS[made.name] if made is not None and any(is_same) else ""
 
 
@@ -143,12 +147,12 @@ def _named(writer: FunctionWriter, sizes: Sequence[Expression], wanted: str) -> 
     """Return the sizes as literals or identifiers, which can be repeated without cost."""
     index = ir.IndexType.get
     return [
-        each
-        if each.number is not None
-        else writer.declare(each, index(writer.program.context), wanted)
-        if not each.text.isidentifier()
-        else each
-        for each in sizes
+        size
+        if size.number is not None
+        else writer.declare(size, index(writer.program.context), wanted)
+        if not size.text.isidentifier()
+        else size
+        for size in sizes
     ]
 
 
@@ -275,7 +279,7 @@ def _collapse(writer: FunctionWriter, op: Operation) -> None:
 
 
 def _named_sizes(writer: FunctionWriter, sizes: Sequence[Size]) -> list[Size]:
-    return [each if isinstance(each, int) else _named(writer, [each], "size")[0] for each in sizes]
+    return [size if isinstance(size, int) else _named(writer, [size], "size")[0] for size in sizes]
 
 
 def _expand(writer: FunctionWriter, op: Operation) -> None:

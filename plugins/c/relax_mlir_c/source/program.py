@@ -49,11 +49,11 @@ class LoweredProgram:
         self.context = module.context
         self.options = options
         prefix = options.name
-        self.functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
+        self.functions = {symbol_name(function): function for function in functions_in(module) if has_body(function)}
         self._inside = {name: operations_in(function) for name, function in self.functions.items()}
         called = {called_in_c(op) for inside in self._inside.values() for op in inside} - {""}
         self.names = CNames([*(f"{prefix}_{word}" for word in ("numbers", "message", "messages")), *called])
-        self.public = [name for name, each in self.functions.items() if _is_public(each)]
+        self.public = [name for name, function in self.functions.items() if _is_public(function)]
         if not self.public:
             raise RefusalError("target 'c': the module has no public graph function, so nothing in it could be called")
         calls = self._calls()
@@ -124,7 +124,7 @@ class LoweredProgram:
             arguments = {value: position for position, value in enumerate(body_of(function).arguments)}
             targets = (root_of(target) for op in self._inside[name] for target in _targets(op, found))
             found[name] = {arguments[root] for root in targets if root in arguments}
-            passed = (root_of(each) for op in self._inside[name] for each in _passed_to_c(op))
+            passed = (root_of(value) for op in self._inside[name] for value in _passed_to_c(op))
             found[name] |= {arguments[root] for root in passed if root in arguments} - self._only_read(name)
         return found
 
@@ -187,7 +187,11 @@ def _targets(op: Operation, written: dict[str, set[int]]) -> list[Value]:
 
 def _passed_to_c(op: Operation) -> list[Value]:
     """Return the buffers that a C function receives and may write to."""
-    return [each for each in op.operands if isinstance(each.type, ir.MemRefType)] if op.name == CALL_EXTERN else []
+    return (
+        [operand for operand in op.operands if isinstance(operand.type, ir.MemRefType)]
+        if op.name == CALL_EXTERN
+        else []
+    )
 
 
 def _input_count(call: Operation) -> int:

@@ -243,7 +243,7 @@ def scalar(rule: ScalarRule) -> Rule:
     """Return the rule of an operation that computes a scalar from scalars."""
 
     def write(writer: FunctionWriter, op: Operation) -> None:
-        for type_ in (each.type for each in (*op.operands, *op.results)):
+        for type_ in (operand.type for operand in (*op.operands, *op.results)):
             if isinstance(type_, ir.ShapedType):
                 raise RefusalError(f"it computes with a {type_}, but C computes with single numbers")
         writer.define(op.results[0], rule(writer, op, writer.all(list(op.operands))))

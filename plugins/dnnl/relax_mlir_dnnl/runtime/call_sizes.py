@@ -55,5 +55,5 @@ def _value(node: ast.expr, symbols: Mapping[str, int]) -> int:
     if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
         return _OPERATORS[type(node.op)](_value(node.operand, symbols))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
-        return _FUNCTIONS[node.func.id](*(_value(each, symbols) for each in node.args))
+        return _FUNCTIONS[node.func.id](*(_value(arg, symbols) for arg in node.args))
     raise RelaxError(f"the size '{ast.unparse(node)}' cannot be computed when the part is called")

@@ -22,8 +22,8 @@ class Described:
         With `is_plain`, the result is row-major, and so are all arguments with layouts that oneDNN may not choose.
         """
         self.step, self._kind = step, KINDS[step.kind]
-        self._tensors = {name: builder.read(each) for name, each in step.arguments.items()}
-        self._others = [None if each.other is None else builder.read(each.other) for each in step.post_ops]
+        self._tensors = {name: builder.read(argument) for name, argument in step.arguments.items()}
+        self._others = [None if op.other is None else builder.read(op.other) for op in step.post_ops]
         requested = {name: self._requested_layout(name, tensor, is_plain) for name, tensor in self._tensors.items()}
         _align(step, requested)
         plain = _result_layout(builder, step.result)
@@ -32,7 +32,9 @@ class Described:
         others = [_request_other(tensor, plain, is_plain) for tensor in self._others]
         self.description = self._kind.describe(step, requested, _attributes(step, others))
         self._layouts = {name: self._chosen_layout(ARGUMENTS[name], layout) for name, layout in requested.items()}
-        self._other_layouts = [each and self._chosen_layout(_other(index), each) for index, each in enumerate(others)]
+        self._other_layouts = [
+            layout and self._chosen_layout(_other(index), layout) for index, layout in enumerate(others)
+        ]
         self.result = self._layouts["dst"]
         #: Layout of the result's value, without the views of the step.
         self.stored = _value_layout(builder, step.result, self.result)
@@ -115,8 +117,8 @@ def _attributes(step: PrimitiveStep, others: Sequence[Layout | None]) -> Attribu
             library().call("primitive_attr_set_zero_points_mask", attributes.handle, ARGUMENTS[name], 0)
     if step.post_ops:
         post_ops = PostOps()
-        for each, other in zip(step.post_ops, others, strict=True):
-            parameters = (each.algorithm, each.alpha, each.beta) if other is None else (each.algorithm, other.handle)
-            library().call(f"post_ops_append_{each.kind}", post_ops.handle, *parameters)
+        for op, other in zip(step.post_ops, others, strict=True):
+            parameters = (op.algorithm, op.alpha, op.beta) if other is None else (op.algorithm, other.handle)
+            library().call(f"post_ops_append_{op.kind}", post_ops.handle, *parameters)
         library().call("primitive_attr_set_post_ops", attributes.handle, post_ops.handle)
     return attributes

@@ -70,7 +70,7 @@ class PrimitiveStep:
     nodes: tuple[str, ...] = ()
 
     def reads(self) -> list[Argument]:
-        return [*self.arguments.values(), *(each.other for each in self.post_ops if each.other is not None)]
+        return [*self.arguments.values(), *(op.other for op in self.post_ops if op.other is not None)]
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ class Builder:
 
     def build(self) -> PrimitivePlan:
         for value in self._function.values:
-            self.new_value(tuple(size(each, self._symbols) for each in value.dims), value.dtype)
+            self.new_value(tuple(size(dim, self._symbols) for dim in value.dims), value.dtype)
             if value.data is not None:
                 layout = self.plain(len(self._values) - 1)
                 self._tensors[len(self._values) - 1] = PlacedTensor(layout, _constant_buffer(value.data, layout.nbytes))
@@ -114,7 +114,7 @@ class Builder:
         return value
 
     def _dims(self, value: int) -> tuple[int, ...]:
-        return tuple(size(each, self._symbols) for each in self._values[value].dims)
+        return tuple(size(dim, self._symbols) for dim in self._values[value].dims)
 
     def dtype(self, argument: Argument) -> str:
         return self._values[argument.value].dtype
@@ -130,7 +130,7 @@ class Builder:
             sizes = (
                 [before[int(axis)] for axis in parameters]
                 if kind == "permute"
-                else [self._size(each) for each in parameters]
+                else [self._size(parameter) for parameter in parameters]
             )
             found.append(tuple(sizes))
         return found
@@ -223,8 +223,8 @@ class Builder:
 
     def _drop_empty_operands(self, step: PrimitiveStep) -> PrimitiveStep:
         """Return a concatenation without empty operands, such as the cached keys and values before the first call."""
-        parts = [each for each in step.arguments.values() if 0 not in self.viewed_dims(each)[-1]]
-        return replace(step, arguments={f"part{number}": each for number, each in enumerate(parts)})
+        parts = [argument for argument in step.arguments.values() if 0 not in self.viewed_dims(argument)[-1]]
+        return replace(step, arguments={f"part{number}": part for number, part in enumerate(parts)})
 
     def _piece(self, step: PrimitiveStep) -> PlacedTensor:
         source, begin = self.read(step.arguments["src"]), step.attributes["begin"]
@@ -254,7 +254,7 @@ class Builder:
                     return _Choice(fused, found)
                 slow = slow or _Choice(fused, found)
         if slow is None and "src" not in step.quantized:
-            shapes = ", ".join(f"{name} {self.viewed_dims(each)[-1]}" for name, each in step.arguments.items())
+            shapes = ", ".join(f"{name} {self.viewed_dims(argument)[-1]}" for name, argument in step.arguments.items())
             raise DnnlError(f"oneDNN has no {step.kind} primitive for {shapes}: {refusal}")
         return slow
 

@@ -116,8 +116,12 @@ def place(buffers: Iterable[TensorBuffer]) -> int:
     end = 0
     for buffer in sorted(buffers, key=lambda each: (-each.nbytes, each.first)):
         others = sorted(
-            (each for each in placed if each.first <= buffer.last and buffer.first <= each.last),
-            key=lambda each: each.offset,
+            (
+                tensor_buffer
+                for tensor_buffer in placed
+                if tensor_buffer.first <= buffer.last and buffer.first <= tensor_buffer.last
+            ),
+            key=lambda tensor_buffer: tensor_buffer.offset,
         )
         offset = 0
         for other in others:

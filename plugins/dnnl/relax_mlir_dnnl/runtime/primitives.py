@@ -57,7 +57,7 @@ def _padding_after(step: PrimitiveStep, over: Layout, windows: Layout) -> list[i
 
 
 def _after(step: PrimitiveStep, layouts: Layouts) -> ctypes.Array[ctypes.c_int64]:
-    return numbers([max(each, 0) for each in _padding_after(step, layouts["src"], layouts["dst"])])
+    return numbers([max(number, 0) for number in _padding_after(step, layouts["src"], layouts["dst"])])
 
 
 def _parts(step: PrimitiveStep, layouts: Layouts) -> ctypes.Array[ctypes.c_void_p]:

@@ -34,17 +34,17 @@ class DnnlRuntime(ExternalRuntime):
         """Return the reason why this machine cannot run the part, or ""."""
         try:
             part = unpacked("dnnl", memoryview(data), DnnlPart)
-            found = library().instructions
+            current = library().instructions
         except RelaxError as error:
             return str(error)
-        if part.needs and found not in part.needs:
+        if part.needs and current not in part.needs:
             needed = ", ".join(part.needs)
-            return f"the part's element types need one of the instruction sets {needed}, but oneDNN has {found} here"
+            return f"the part's element types need one of the instruction sets {needed}, but oneDNN has {current} here"
         return why_nan_stays() if part.drops_nan else ""
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
         """Return the functions of inputs and outputs by name. Functions with fixed sizes are planned now."""
-        return {name: each.native() for name, each in self._planned(data, is_used=True).items()}
+        return {name: value.native() for name, value in self._planned(data, is_used=True).items()}
 
     def try_out(self, data: memoryview) -> None:
         """Raise the errors of `load`, without memory for reordered constants."""
@@ -63,7 +63,7 @@ class Planned:
 
     def __init__(self, function: DnnlFunction, constants: Constants, part: DnnlPart):
         self._function, self._constants, self._threads = function, constants, part.threads
-        self._arguments = [function.values[each] for each in (*function.inputs, *function.outputs)]
+        self._arguments = [function.values[value] for value in (*function.inputs, *function.outputs)]
         #: Plans by sizes, which live as long as their call lists.
         self._plans: WeakValueDictionary[tuple[int, ...], PrimitivePlan] = WeakValueDictionary()
         self._lock = threading.Lock()
@@ -76,10 +76,10 @@ class Planned:
 
     def _make_calls(self, *tensors: Tensor) -> CallList:
         """Return the calls for the sizes of the tensors. The first thread that needs a plan builds it."""
-        strided = next((place for place, each in enumerate(tensors) if not each.is_contiguous()), None)
+        strided = next((place for place, tensor in enumerate(tensors) if not tensor.is_contiguous()), None)
         if strided is not None:
-            found = tuple(tensors[strided].strides)
-            raise RelaxError(f"argument {strided} has strides {found}, expected a row-major tensor: pass a copy")
+            strides = tuple(tensors[strided].strides)
+            raise RelaxError(f"argument {strided} has strides {strides}, expected a row-major tensor: pass a copy")
         shapes = [tuple(tensor.shape) for tensor in tensors]
         symbols = bind(self._arguments, shapes)
         key = tuple(size for shape in shapes for size in shape)

@@ -59,7 +59,7 @@ _KINDS = {"p": ctypes.c_void_p, "z": ctypes.c_size_t, "i": ctypes.c_int32, "q": 
 _TEXT, _LIST = "of:p text:p size:z", "of:p items:p count:z"
 _FIELDS = {
     **dict.fromkeys(["Plugin_Initialize"], ""),
-    **dict.fromkeys([each for each in NAMES if each.endswith("_Destroy")], "of:p"),
+    **dict.fromkeys([name for name in NAMES if name.endswith("_Destroy")], "of:p"),
     "Error_Message": _TEXT,
     "Error_GetCode": "of:p code:i",
     "Plugin_Attributes": "items:p count:z",
@@ -93,7 +93,7 @@ _FIELDS = {
     **dict.fromkeys(["LoadedExecutable_Fingerprint", "TopologyDescription_PlatformName"], _TEXT),
     "TopologyDescription_PlatformVersion": _TEXT,
     "LoadedExecutable_GetDeviceAssignment": f"{_TEXT} holder:p deleter:p",
-    **dict.fromkeys([f"Executable_Num{each}" for each in ("Replicas", "Partitions", "Outputs")], "of:p value:z"),
+    **dict.fromkeys([f"Executable_Num{name}" for name in ("Replicas", "Partitions", "Outputs")], "of:p value:z"),
     "Executable_SizeOfGeneratedCodeInBytes": "of:p value:q",
     "Executable_GetCostAnalysis": "of:p count:z items:p",
     "Executable_OutputMemoryKinds": "of:p count:z items:p sizes:p",
@@ -118,7 +118,7 @@ _FIELDS = {
 
 def _structure(name: str, fields: str, has_head: bool = True) -> type[ctypes.Structure]:
     head = [("struct_size", ctypes.c_size_t), ("extension", ctypes.c_void_p)] if has_head else []
-    parts = [each.split(":") for each in fields.split()]
+    parts = [word.split(":") for word in fields.split()]
     return type(name, (ctypes.Structure,), {"_fields_": [*head, *((name, _KINDS[kind]) for name, kind in parts)]})
 
 

@@ -68,26 +68,28 @@ def _options(given: dict[str, str | int]) -> dict[str, Any]:
         if name not in _VARIABLES:
             hint = suggest(name, list(_VARIABLES))
             raise OptionError(f"the platform relax has no option '{name}'{hint}; there are {', '.join(_VARIABLES)}")
-    found: dict[str, Any] = {name: os.environ[each] for name, each in _VARIABLES.items() if os.environ.get(each)}
-    found |= given
-    if "partition" in found:
-        found["partition"] = [each.strip() for each in str(found["partition"]).split(",") if each.strip()]
-    if "opt_level" in found:
-        if str(found["opt_level"]) not in ("0", "1", "2", "3"):
-            raise OptionError(f"the platform relax: opt_level is 0, 1, 2 or 3, got {found['opt_level']!r}")
-        found["opt_level"] = int(found["opt_level"])
-    return found
+    options: dict[str, Any] = {
+        name: os.environ[variable] for name, variable in _VARIABLES.items() if os.environ.get(variable)
+    }
+    options |= given
+    if "partition" in options:
+        options["partition"] = [word.strip() for word in str(options["partition"]).split(",") if word.strip()]
+    if "opt_level" in options:
+        if str(options["opt_level"]) not in ("0", "1", "2", "3"):
+            raise OptionError(f"the platform relax: opt_level is 0, 1, 2 or 3, got {options['opt_level']!r}")
+        options["opt_level"] = int(options["opt_level"])
+    return options
 
 
 def _given(address: int, count: int) -> dict[str, str | int]:
     found: dict[str, str | int] = {}
     values: Any = (NamedValue * count).from_address(address) if count else []
-    for each in values:
-        name = ctypes.string_at(each.name, each.name_size).decode()
-        if each.type == _STRING:
-            found[name] = ctypes.string_at(each.value, each.size).decode()
-        elif each.type == _INTEGER:
-            found[name] = int(each.value)
+    for value in values:
+        name = ctypes.string_at(value.name, value.name_size).decode()
+        if value.type == _STRING:
+            found[name] = ctypes.string_at(value.value, value.size).decode()
+        elif value.type == _INTEGER:
+            found[name] = int(value.value)
         else:
             raise OptionError(f"the platform relax: option '{name}' is a text or a whole number")
     return found

@@ -111,7 +111,7 @@ def _called(name: str, function: Entry | None) -> Callable[[int], int | None]:
 
         return refuse
     structure = ARGUMENTS[name]
-    is_asked = "of" in {each[0] for each in structure._fields_}
+    is_asked = "of" in {field[0] for field in structure._fields_}
     read: Any = structure.from_address
 
     def call(address: int) -> int | None:

@@ -93,7 +93,7 @@ def _bytes_of(data: int, sizes: tuple[int, ...], strides: tuple[int, ...] | None
     if strides is None:
         return (ctypes.c_char * (prod(sizes) * width)).from_address(data), 0
     steps = [stride * (size - 1) for stride, size in zip(strides, sizes, strict=True)]
-    before, behind = -sum(min(0, each) for each in steps), sum(max(0, each) for each in steps)
+    before, behind = -sum(min(0, step) for step in steps), sum(max(0, step) for step in steps)
     return (ctypes.c_char * (before + behind + width)).from_address(data - before), before
 
 

@@ -41,9 +41,9 @@ class Executable(Held):
         array, count = self._memory.array, len(self.shapes)
         self.kinds = array(_HANDLES, [KIND_OF_MEMORY[0]] * count)
         self.kind_sizes = array(ctypes.c_size_t, [KIND_OF_MEMORY[1]] * count)
-        self.types = array(ctypes.c_int32, [each.type for each in self.shapes])
-        self.sizes = array(ctypes.c_int64, [size for each in self.shapes for size in each.sizes])
-        self.ranks = array(ctypes.c_size_t, [len(each.sizes) for each in self.shapes])
+        self.types = array(ctypes.c_int32, [shape.type for shape in self.shapes])
+        self.sizes = array(ctypes.c_int64, [size for shape in self.shapes for size in shape.sizes])
+        self.ranks = array(ctypes.c_size_t, [len(shape.sizes) for shape in self.shapes])
         self.format = self._memory.text(_FORMAT)
         self.assignment = self._memory.text(_ON_THE_DEVICE)
 
@@ -71,7 +71,7 @@ _NAMES |= {"complex<f32>": "complex64", "complex<f64>": "complex128"}
 
 
 def _result_shapes(module: Any) -> list[Shape]:
-    return [_shape_of_result(each) for each in main_of(module).attributes["function_type"].value.results]
+    return [_shape_of_result(result) for result in main_of(module).attributes["function_type"].value.results]
 
 
 def _shape_of_result(type_: Any) -> Shape:
@@ -98,15 +98,15 @@ def _execute(arguments: ctypes.Structure, executable: Executable) -> None:
     if count:
         row = _HANDLES.from_address(arguments.arguments).value or 0
         buffers = [held_by_handle[each] for each in (_HANDLES * count).from_address(row)]
-    tensors = [each.tensor for each in buffers]
-    if any([each is None for each in tensors]):
+    tensors = [buffer.tensor for buffer in buffers]
+    if any([tensor is None for tensor in tensors]):
         raise ValueError("an argument is a deleted array")
     results = executable.results(tensors)
     if executable.donated:
         _delete_donated(executable, buffers, arguments.options)
     if results:
         place = _HANDLES.from_address(arguments.results).value or 0
-        (_HANDLES * len(results)).from_address(place)[:] = [hold(each) for each in results]
+        (_HANDLES * len(results)).from_address(place)[:] = [hold(result) for result in results]
     if arguments.events:
         _HANDLES.from_address(arguments.events).value = HAPPENED
 

@@ -39,10 +39,10 @@ class Dimensions:
     def __init__(self, function: Operation, functions: dict[str, Operation], symbols: FreshSymbols):
         self._block: Block = function.regions[0].blocks[0]
         self._functions = functions
-        self.names = [_argument_name(each, f"arg{index}") for index, each in enumerate(self._block.arguments)]
+        self.names = [_argument_name(argument, f"arg{index}") for index, argument in enumerate(self._block.arguments)]
         self._shapes = [
-            [sym(symbols.next()) if size is None else size for size in info_of(each.type).shape or ()]
-            for each in self._block.arguments
+            [sym(symbols.next()) if size is None else size for size in info_of(argument.type).shape or ()]
+            for argument in self._block.arguments
         ]
         self._values: dict[Value, Dim] = {}
         self._equations: dict[Value, tuple[Dim, Dim]] = {}
@@ -59,7 +59,7 @@ class Dimensions:
         return size.substitute(self._found) if isinstance(size, SymExpr) and self._found else size
 
     def _read(self, operation: Operation) -> None:
-        name, given = operation.name, [self._values.get(each) for each in operation.operands]
+        name, given = operation.name, [self._values.get(operand) for operand in operation.operands]
         if name == "stablehlo.get_dimension_size":
             if (place := self._place_of(operation.operands[0])) is not None:
                 self._set(operation, self._shapes[place][value_of(operation.attributes["dimension"])])
@@ -83,7 +83,7 @@ class Dimensions:
             self._values[operation.results[0]] = value
 
     def _place_of(self, value: Value) -> int | None:
-        places = (index for index, each in enumerate(self._block.arguments) if each == value)
+        places = (index for index, argument in enumerate(self._block.arguments) if argument == value)
         return next(places, None)
 
     def _assume(self, operation: Operation) -> None:
@@ -91,7 +91,7 @@ class Dimensions:
         pair = self._equations.get(operation.operands[0])
         if value_of(operation.attributes["call_target_name"]) != "shape_assertion" or pair is None or None in pair:
             return
-        left, right = (self._settled(each) for each in pair)
+        left, right = (self._settled(dim) for dim in pair)
         for symbol, other in ((left, right), (right, left)):
             name = _name_of(symbol)
             if name and name not in getattr(other, "variables", ()):
@@ -99,19 +99,19 @@ class Dimensions:
                 return
 
     def _bind(self, name: str, value: Dim) -> None:
-        self._found = {each: _substituted(old, {name: value}) for each, old in self._found.items()}
+        self._found = {key: _substituted(old, {name: value}) for key, old in self._found.items()}
         self._found[name] = value
 
-    def _call(self, operation: Operation, given: list[Dim]) -> None:
+    def _call(self, operation: Operation, dims: list[Dim]) -> None:
         callee = value_of(operation.attributes["callee"])
         if (function := self._functions.get(callee)) is None:
             return
         division = DIVISIONS.get(callee.rstrip("0123456789").rstrip("_"))
-        if division is not None and None not in given[-2:] and len(given) >= 2:
-            self._set(operation, division(*given[-2:]))
+        if division is not None and None not in dims[-2:] and len(dims) >= 2:
+            self._set(operation, division(*dims[-2:]))
             return
         arguments = list(function.regions[0].blocks[0].arguments)
-        for place, (name, value) in enumerate(zip(_constants(function), given, strict=False)):
+        for place, (name, value) in enumerate(zip(_constants(function), dims, strict=False)):
             symbol = _name_of(self._settled(value))
             if name and symbol:
                 self._bind(symbol, sym(name))
@@ -126,7 +126,7 @@ def _constants(function: Operation) -> Iterator[str]:
         yield from [""] * len(function.regions[0].blocks[0].arguments)
         return
     for attributes in function.attributes["arg_attrs"]:
-        yield next((each.attr.value for each in attributes if each.name == _NAME), "")
+        yield next((attribute.attr.value for attribute in attributes if attribute.name == _NAME), "")
 
 
 def _argument_name(argument: Value, otherwise: str) -> str:

@@ -59,16 +59,16 @@ def from_stablehlo(source: object) -> Module:
 def _dialects(context: Context) -> Any:
     """Load StableHLO's dialects into the context, and return their bindings module."""
     try:
-        found = importlib.import_module(f"{ROOT}._mlir_libs._stablehlo")
+        dialects = importlib.import_module(f"{ROOT}._mlir_libs._stablehlo")
     except ImportError:
         raise ModelError(f"the installed MLIR bindings ({ROOT}) have no StableHLO") from None
     for name in ("stablehlo", "chlo"):
         expect_dialect(name)
-    found.register_dialect(context)
-    found.register_stablehlo_passes()
+    dialects.register_dialect(context)
+    dialects.register_stablehlo_passes()
     # The passes that lower chlo also load it.
     _run("stablehlo-legalize-quant-to-math", ir.Module.parse("module {}", context))
-    return found
+    return dialects
 
 
 def _run(name: str, program: MlirModule) -> None:

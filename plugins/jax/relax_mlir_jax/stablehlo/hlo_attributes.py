@@ -44,13 +44,13 @@ def value_of(attribute: Attribute) -> Any:
 
 def _fields(text: str) -> dict[str, int | str | list[int]]:
     """Return the fields of a struct such as `#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`."""
-    found: dict[str, int | str | list[int]] = {}
+    fields: dict[str, int | str | list[int]] = {}
     for name, value in _FIELD.findall(text):
         if value.startswith("["):
-            found[name] = [int(each) for each in value[1:-1].split(",") if each.strip()]
+            fields[name] = [int(word) for word in value[1:-1].split(",") if word.strip()]
         else:
-            found[name] = int(value) if value.lstrip("-").isdigit() else value
-    return found
+            fields[name] = int(value) if value.lstrip("-").isdigit() else value
+    return fields
 
 
 def elements_of(operation: Operation, type_: Type) -> list[numpy.ndarray]:

@@ -38,14 +38,14 @@ def _argument_info(info: TensorInfo, type_: Type) -> TensorInfo:
 
 def _result_names(function: Operation) -> list[str]:
     count = len(function.attributes["function_type"].value.results)
-    given: list[ir.DictAttr] = list(function.attributes["res_attrs"]) if "res_attrs" in function.attributes else []
-    names = [_name_in(each) for each in given] or [""] * count
+    dict_attrs: list[ir.DictAttr] = list(function.attributes["res_attrs"]) if "res_attrs" in function.attributes else []
+    names = [_name_in(dict_attr) for dict_attr in dict_attrs] or [""] * count
     return [name if name and names.count(name) == 1 else f"result{index}" for index, name in enumerate(names)]
 
 
 def _name_in(attributes: ir.DictAttr) -> str:
     """Return the position of a result in the function's output, which jax records, or ""."""
-    for each in attributes:
-        if each.name == "jax.result_info" and isinstance(each.attr, ir.StringAttr):
-            return str(each.attr.value).removeprefix("result")
+    for attribute in attributes:
+        if attribute.name == "jax.result_info" and isinstance(attribute.attr, ir.StringAttr):
+            return str(attribute.attr.value).removeprefix("result")
     return ""

@@ -56,10 +56,10 @@ class HloGraph(DialectGraph, HloScope):
     def add_widened(self, block: Block, operands: Sequence[Held | None]) -> list[Any]:
         return complete(self._widened().add_block(block, operands))
 
-    def values_in(self, block: Block, operands: Sequence[Held | None], wanted: Sequence[IRValue]) -> list[Any]:
+    def values_in(self, block: Block, operands: Sequence[Held | None], ir_values: Sequence[IRValue]) -> list[Any]:
         inner = self._widened()
         inner.add_block(block, operands)
-        return complete([inner.held(each) for each in wanted])
+        return complete([inner.held(ir_value) for ir_value in ir_values])
 
     def _widened(self) -> HloGraph:
         inner = self.inner()
@@ -83,17 +83,17 @@ class HloGraph(DialectGraph, HloScope):
             return ComplexValue(self.settled(held.real, type_), self.settled(held.imag, type_))
         return super().settled(held, type_)
 
-    def expected(self, held: Value, type_: Type) -> TensorInfo:
-        info = super().expected(held, type_)
-        return info.with_shape(held.shape) if self.is_widened else info
+    def expected(self, value: Value, type_: Type) -> TensorInfo:
+        info = super().expected(value, type_)
+        return info.with_shape(value.shape) if self.is_widened else info
 
     def folding(self, node: DialectNode) -> AbstractContextManager[None]:
         """Fold integer arithmetic on sizes at import. Floats and control flow stay in the program."""
         if node.op in _CONTROL_FLOW:
             return folding_by(None)
-        is_data = any(not isinstance(each, Value) or is_float(each.dtype) for each in node.inputs)
-        results = [info_of(each) for each in node.result_types if is_tensor(each)]
-        if is_data or not node.inputs or any(is_float(each.dtype) for each in results):
+        is_data = any(not isinstance(input_, Value) or is_float(input_.dtype) for input_ in node.inputs)
+        results = [info_of(type_) for type_ in node.result_types if is_tensor(type_)]
+        if is_data or not node.inputs or any(is_float(result.dtype) for result in results):
             return nullcontext()
         return folding_where_known(node.inputs)
 
@@ -101,9 +101,13 @@ class HloGraph(DialectGraph, HloScope):
 def _divided_sizes(name: str, operands: Sequence[Any]) -> Value | None:
     """Return the result of jax's division functions on sizes. jax writes these functions for negative numbers too."""
     divide = DIVISIONS.get(name.rstrip("0123456789").rstrip("_"))
-    if divide is None or len(operands) < 2 or any(not isinstance(each, Value) or each.rank for each in operands):
+    if (
+        divide is None
+        or len(operands) < 2
+        or any(not isinstance(operand, Value) or operand.rank for operand in operands)
+    ):
         return None
-    pair = [of_scalar(each) for each in operands[-2:]]
-    if not is_known(*pair) or all(isinstance(each, int) for each in pair):
+    pair = [of_scalar(operand) for operand in operands[-2:]]
+    if not is_known(*pair) or all(isinstance(size, int) for size in pair):
         return None
     return known(divide(*pair), operands[-1].dtype)

@@ -59,7 +59,9 @@ class HloNode(DialectNode):
     @property
     def is_complex(self) -> bool:
         """Check whether an operand or a result is of complex numbers."""
-        return any(isinstance(each, ComplexValue) for each in self.inputs) or any(map(is_complex, self.result_types))
+        return any(isinstance(input_, ComplexValue) for input_ in self.inputs) or any(
+            map(is_complex, self.result_types)
+        )
 
     def pair(self, index: int) -> Pair:
         """Return an operand as complex numbers. A real operand has no imaginary part."""

@@ -31,11 +31,11 @@ class StoredElements(NamedTuple):
 
 def quantized(type_: Type) -> StoredElements | None:
     """Return the quantization parameters of a tensor type, or None if its elements are not quantized."""
-    found = _QUANTIZED.match(str(type_.element_type)) if is_tensor(type_) else None
-    if found is None:
+    match = _QUANTIZED.match(str(type_.element_type)) if is_tensor(type_) else None
+    if match is None:
         return None
-    sign, bits, low, high, expressed, axis, values = found.groups()
-    pairs = [each.strip().partition(":") for each in values.strip("{}").split(",")]
+    sign, bits, low, high, expressed, axis, values = match.groups()
+    pairs = [word.strip().partition(":") for word in values.strip("{}").split(",")]
     scales, zero_points = [float(pair[0]) for pair in pairs], [int(pair[2] or 0) for pair in pairs]
     return StoredElements(
         f"{'ui' if sign == 'u' else 'i'}{bits}",

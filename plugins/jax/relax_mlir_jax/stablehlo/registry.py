@@ -22,13 +22,13 @@ SEVERAL_DEVICES = "it is for several devices, and a program runs on one"
 _HOST = "it passes data to a host or another device while it runs, and a program has arguments and results alone"
 #: Operations between several devices. With one device they are compiled (operators/collectives.py).
 COLLECTIVES = (
-    *(f"stablehlo.{each}" for each in ("all_gather", "all_reduce", "all_to_all", "collective_broadcast")),
-    *(f"stablehlo.{each}" for each in ("collective_permute", "reduce_scatter", "partition_id", "replica_id")),
+    *(f"stablehlo.{name}" for name in ("all_gather", "all_reduce", "all_to_all", "collective_broadcast")),
+    *(f"stablehlo.{name}" for name in ("collective_permute", "reduce_scatter", "partition_id", "replica_id")),
 )
 #: Operations that are not supported, with the reasons.
 REFUSED = {
     **dict.fromkeys(["stablehlo.cross-replica-sum", "sdy.manual_computation"], SEVERAL_DEVICES),
-    **dict.fromkeys([f"stablehlo.{each}" for each in ("send", "recv", "infeed", "outfeed")], _HOST),
+    **dict.fromkeys([f"stablehlo.{name}" for name in ("send", "recv", "infeed", "outfeed")], _HOST),
 }
 CONVERTERS = NamedConverters("stablehlo", "operation", __package__ or "", "custom_call @mylib.op", REFUSED)
 register_rows = CONVERTERS.teach_rows

@@ -20,9 +20,9 @@ def without_broadcasts(*tensors: Tensor) -> tuple[Tensor, ...]:
     if folding.get() is not None:
         return tensors  # known during import
     whole = shape_of(tensors[0])
-    if whole is None or any(shape_of(each) != whole for each in tensors):
+    if whole is None or any(shape_of(tensor) != whole for tensor in tensors):
         return tensors  # in a body that is written for scalars
-    found = [_copied(each) for each in tensors]
+    found = [_copied(tensor) for tensor in tensors]
     if not _have_together([shape_of(each) for each in found], whole):
         found[0] = tensors[0]
     return tuple(found)

@@ -22,20 +22,20 @@ def parse_messages(fields: Fields, model: ServedModel) -> list[dict[str, object]
     """Return the messages of a request with texts as contents. Raise ApiError if they cannot fit the context."""
     if not fields.items("messages"):
         raise invalid("the field messages is missing or empty, expected at least one message", "messages")
-    found = [_message(each) for each in fields.parts("messages")]
+    messages = [_message(part) for part in fields.parts("messages")]
     # Rendering 10 MB stops other requests for tenths of a second. A character has at least one byte.
-    model.check_size(sum(len(str(each["content"])) for each in found), "messages")
-    return found
+    model.check_size(sum(len(str(message["content"])) for message in messages), "messages")
+    return messages
 
 
 def _message(fields: Fields) -> dict[str, object]:
     if (role := fields.choice("role", _ROLES)) is None:
         raise fields.refuse("role", f"one of {', '.join(_ROLES)}")
-    found: dict[str, object] = {"role": "system" if role == "developer" else role, "content": _content(fields, role)}
-    found.update((name, fields.needed_text(name)) for name in _PASSED if fields.has(name))
-    if calls := [_tool_call(each) for each in fields.parts("tool_calls")]:
-        found["tool_calls"] = calls
-    return found
+    message: dict[str, object] = {"role": "system" if role == "developer" else role, "content": _content(fields, role)}
+    message.update((name, fields.needed_text(name)) for name in _PASSED if fields.has(name))
+    if calls := [_tool_call(part) for part in fields.parts("tool_calls")]:
+        message["tool_calls"] = calls
+    return message
 
 
 def _content(fields: Fields, role: str) -> str:
@@ -48,7 +48,7 @@ def _content(fields: Fields, role: str) -> str:
         raise invalid(f"the field {fields.path('content')} is missing, expected a text", fields.path("content"))
     if not isinstance(value, list):
         raise fields.refuse("content", "a text, or a list of parts with texts")
-    return "".join(_part(each) for each in fields.parts("content"))
+    return "".join(_part(part) for part in fields.parts("content"))
 
 
 def _part(part: Fields) -> str:

@@ -39,16 +39,16 @@ class Connections:
         victim.end(503, f"the server has {self.most} connections, its --max-connections")
 
 
-def available_connections(wanted: int) -> int:
+def available_connections(connections: int) -> int:
     """Return the number of connections that the process may have. Raise the soft limit of open files if needed."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
-        return wanted
+        return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + _OTHER_DESCRIPTORS
+    needed = connections + _OTHER_DESCRIPTORS
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return wanted
+        return connections
     soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return max(soft - _OTHER_DESCRIPTORS, 1)

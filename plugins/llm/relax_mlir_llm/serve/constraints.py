@@ -60,9 +60,9 @@ def constraint_of(fields: Fields) -> Constraint | None:
     found = [_response_format(fields), *_structured_outputs(fields), *_guided(fields)]
     if gbnf := fields.text(_GBNF):
         found.append(Constraint("gbnf", gbnf, _GBNF))
-    constraints = [each for each in found if each is not None]
+    constraints = [constraint for constraint in found if constraint is not None]
     if len(constraints) > 1:
-        names = " and ".join(each.field for each in constraints)
+        names = " and ".join(constraint.field for constraint in constraints)
         raise invalid(f"{names} exclude each other: expected one grammar for an answer", constraints[1].field)
     return constraints[0] if constraints else None
 
@@ -125,7 +125,7 @@ def schema_constraint(value: object, path: str) -> Constraint:
 
 def call_schema(functions: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Return the schema of a call of one of several functions."""
-    return {"anyOf": [_one_call(index, each) for index, each in enumerate(functions)]}
+    return {"anyOf": [_one_call(index, function) for index, function in enumerate(functions)]}
 
 
 def _one_call(index: int, function: Mapping[str, object]) -> dict[str, object]:

@@ -58,7 +58,7 @@ class EmbeddingJobs:
 
     def add(self, texts: Sequence[Sequence[int]]) -> Future[ndarray]:
         """Queue the texts of a request. Cancel the result to end the request."""
-        job = _Job([EmbeddedText(each, self._pooling) for each in texts], len(texts))
+        job = _Job([EmbeddedText(text, self._pooling) for text in texts], len(texts))
         self._inbox.append(job)
         return job.result
 

@@ -42,7 +42,9 @@ class ServedProgram:
         self.batcher = Batcher(self._run, most_rows=most_rows if can_batch else 1, delay=delay, most_jobs=most_jobs)
 
     def _run(self, inputs: Sequence[ndarray]) -> Sequence[ndarray]:
-        passed = [each.item() if is_scalar else each for each, is_scalar in zip(inputs, self._scalars, strict=True)]
+        passed = [
+            input_.item() if is_scalar else input_ for input_, is_scalar in zip(inputs, self._scalars, strict=True)
+        ]
         found = self._function(*passed)
         return [numpy.asarray(each) for each in (found if isinstance(found, tuple) else (found,))]
 
@@ -50,7 +52,7 @@ class ServedProgram:
         """Return the call of the function with inputs."""
         if self.signature.rows is None:
             return BatchedCall(inputs, 1, None)
-        key = tuple((each.shape[1:], each.dtype.name) for each in inputs)
+        key = tuple((input_.shape[1:], input_.dtype.name) for input_ in inputs)
         return BatchedCall(inputs, inputs[0].shape[0], key)
 
     def content(self) -> dict[str, object]:
@@ -59,8 +61,8 @@ class ServedProgram:
             "name": self.name,
             "versions": [_VERSION],
             "platform": "relax-mlir",
-            "inputs": [each.content() for each in self.signature.inputs],
-            "outputs": [each.content() for each in self.signature.outputs],
+            "inputs": [input_.content() for input_ in self.signature.inputs],
+            "outputs": [output.content() for output in self.signature.outputs],
         }
 
 
@@ -107,7 +109,7 @@ class KServeRoutes:
             raise
         except Exception as error:  # programs raise errors of types, sizes and devices
             raise ApiError(500, f"the program failed: {error}") from None
-        names = [each.name for each in program.signature.outputs]
+        names = [output.name for output in program.signature.outputs]
         encoded = await run_in_threadpool(encode_results, program.name, inference.id, inference.outputs, results, names)
         if encoded.header_length is None:
             return Response(encoded.body, media_type="application/json")

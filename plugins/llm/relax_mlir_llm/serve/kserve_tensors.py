@@ -40,11 +40,11 @@ def parse_inference(body: bytes, header_length: str | None, signature: FunctionS
     given = _given(fields, signature)
     arrays, place = {}, size
     for name, tensor in given.items():
-        described = next(each for each in signature.inputs if each.name == name)
+        described = next(input_ for input_ in signature.inputs if input_.name == name)
         arrays[name], place = _array(tensor, described, body, place)
     if place != len(body):
         raise ApiError(400, f"the body has {len(body)} bytes, and its tensors end at byte {place}")
-    inputs = [arrays[each.name] for each in signature.inputs]
+    inputs = [arrays[input_.name] for input_ in signature.inputs]
     signature.check(inputs)
     return Inference(fields.text("id"), inputs, _wanted(fields, signature))
 
@@ -59,7 +59,7 @@ def _header_size(body: bytes, header_length: str | None) -> int:
 
 def _given(fields: Fields, signature: FunctionSignature) -> dict[str, Fields]:
     """Return the tensors of a request by name, in their order."""
-    known = [each.name for each in signature.inputs]
+    known = [input_.name for input_ in signature.inputs]
     given: dict[str, Fields] = {}
     for tensor in fields.parts("inputs"):
         if (name := tensor.needed_text("name")) not in known or name in given:
@@ -85,10 +85,10 @@ def _array(tensor: Fields, described: Described, body: bytes, place: int) -> tup
     count = None if parameters is None else parameters.integer("binary_data_size")
     if count is None:
         return _from_json(tensor, datatype, shape), place
-    wanted = math.prod(shape) * numpy_type(datatype).itemsize
-    if count != wanted or place + count > len(body):
+    expected = math.prod(shape) * numpy_type(datatype).itemsize
+    if count != expected or place + count > len(body):
         raise invalid(
-            f"the input '{described.name}' has {min(count, len(body) - place)} bytes, expected {wanted} for the shape "
+            f"the input '{described.name}' has {min(count, len(body) - place)} bytes, expected {expected} for the shape "
             f"{shape}",
             tensor.path("parameters"),
         )
@@ -132,14 +132,14 @@ def _flatten(values: Sequence[object], flat: list[object]) -> None:
 
 def _wanted(fields: Fields, signature: FunctionSignature) -> list[tuple[str, bool]]:
     """Return the names of the wanted results with their forms."""
-    known = [each.name for each in signature.outputs]
+    known = [output.name for output in signature.outputs]
     parameters = fields.part("parameters")
     usual = parameters is not None and parameters.flag("binary_data_output")
     wanted = []
-    for each in fields.parts("outputs"):
-        name, own = each.needed_text("name"), each.part("parameters")
+    for part in fields.parts("outputs"):
+        name, own = part.needed_text("name"), part.part("parameters")
         if name not in known:
-            raise invalid(f"'{name}' is not a result of the model, expected {', '.join(known)}", each.path("name"))
+            raise invalid(f"'{name}' is not a result of the model, expected {', '.join(known)}", part.path("name"))
         wanted.append((name, usual if own is None else own.flag("binary_data", usual)))
     return wanted or [(name, usual) for name in known]
 
@@ -181,5 +181,5 @@ def _json_data(array: ndarray, name: str) -> list[object]:
         raise ApiError(
             500, f"the result '{name}' has infinite values or values that are no number: request it as binary data"
         )
-    found: list[object] = values.reshape(-1).tolist()
-    return found
+    json_data: list[object] = values.reshape(-1).tolist()
+    return json_data

@@ -41,7 +41,7 @@ def language_server(options: argparse.Namespace, limits: ServerLimits, stderr: T
         raise rx.OptionError(f"--lora: '{name}' is the name of the model, expected another name for the adapter")
     base = _served(name, model, options, limits, stderr)
     # Embeddings come from the model without adapters.
-    models = [base, *(replace(base, name=each, parent=name, adapter=each, width=None) for each in adapters)]
+    models = [base, *(replace(base, name=adapter, parent=name, adapter=adapter, width=None) for adapter in adapters)]
     state = State()
     app = make_openai_app(
         {each.name: each for each in models}, state, key=options.api_key, origins=options.allow_origin
@@ -87,15 +87,15 @@ def _load(
 
 def _adapters(texts: list[str]) -> dict[str, str]:
     """Return the folders of --lora by name."""
-    found: dict[str, str] = {}
+    adapters: dict[str, str] = {}
     for text in texts:
         name, equals, path = text.partition("=")
         if not name or not equals or not path:
             raise rx.OptionError(f"--lora is '{text}', expected name=path")
-        if name in found:
+        if name in adapters:
             raise rx.OptionError(f"--lora: the name '{name}' is used twice, expected a name for each adapter")
-        found[name] = path
-    return found
+        adapters[name] = path
+    return adapters
 
 
 def _served(name: str, model: Model, options: argparse.Namespace, limits: ServerLimits, stderr: TextIO) -> ServedModel:

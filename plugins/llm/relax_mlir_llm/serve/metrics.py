@@ -129,13 +129,13 @@ def scheduler_lines(models: Iterable[MeasuredModel]) -> Iterator[str]:
             yield sample(_PREFIX + family.name, {"model": each.name}, family.value(each.statistics))
     name = f"{_PREFIX}requests_total"
     yield from heading(name, "counter", "Finished requests.")
-    for each in models:
-        for reason, count in each.metrics.ends.items():
-            yield sample(name, {"model": each.name, "reason": reason}, count)
+    for model in models:
+        for reason, count in model.metrics.ends.items():
+            yield sample(name, {"model": model.name, "reason": reason}, count)
     name = f"{_PREFIX}embedded_tokens_total"
     yield from heading(name, "counter", "Tokens of embedded texts.")
-    for each in models:
-        yield sample(name, {"model": each.name}, each.metrics.embedded)
+    for measured_model in models:
+        yield sample(name, {"model": measured_model.name}, measured_model.metrics.embedded)
     name = f"{_PREFIX}time_to_first_token_seconds"
     yield from heading(name, "histogram", "Time from the arrival of a request to its first token.")
     for each in models:

@@ -113,7 +113,7 @@ def _chat_choice(answer: CallAnswer) -> dict[str, object]:
     message: dict[str, object] = {"role": "assistant", "content": parsed.text, "refusal": None}
     if parsed.calls:
         message["content"] = parsed.text or None
-        message["tool_calls"] = [_call_content(each) for each in parsed.calls]
+        message["tool_calls"] = [_call_content(call) for call in parsed.calls]
     logprobs = chat_logprobs(answer.call, answer.kept_tokens)
     reason = _reason(answer, parsed.calls)
     return {"index": answer.index, "message": message, "logprobs": logprobs, "finish_reason": reason}
@@ -183,8 +183,8 @@ def _chat_events(answer: CallAnswer, piece: TextPiece) -> Iterator[dict[str, obj
         text, calls = text + parsed.text, parsed.calls
     if text or (tokens and answer.call.parameters.logprobs is not None):
         yield _delta(answer, {"content": text}, tokens)
-    for number, each in enumerate(calls):
-        yield _delta(answer, {"tool_calls": [{"index": number, **_call_content(each)}]})
+    for number, call in enumerate(calls):
+        yield _delta(answer, {"tool_calls": [{"index": number, **_call_content(call)}]})
     if answer.finish_reason:
         yield {**_delta(answer, {}), "finish_reason": _reason(answer, calls)}
 

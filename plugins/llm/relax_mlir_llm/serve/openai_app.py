@@ -150,9 +150,9 @@ def _parsed(parse: Parse, fields: Fields, model: ServedModel) -> tuple[AnswersRe
     return call, call.requests()
 
 
-async def _result(found: Future[ndarray]) -> ndarray:
+async def _result(future: Future[ndarray]) -> ndarray:
     """Return the result of the scheduler's thread. Cancelling this task cancels the work."""
-    return await asyncio.wrap_future(found)
+    return await asyncio.wrap_future(future)
 
 
 def make_openai_app(
@@ -163,7 +163,7 @@ def make_openai_app(
 
     def metrics() -> Iterable[str]:
         # An adapter shares the scheduler of its model.
-        own = (each for each in models.values() if each.parent is None)
+        own = (model for model in models.values() if model.parent is None)
         return scheduler_lines(MeasuredModel(each.name, each.loop.metrics, each.loop.statistics) for each in own)
 
     return make_app(

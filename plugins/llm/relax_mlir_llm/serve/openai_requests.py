@@ -83,7 +83,7 @@ def parse_completion(fields: Fields, model: ServedModel) -> AnswersRequest:
     echo = fields.flag("echo")
     prompts = prompts_of(fields, "prompt", model)
     if (marks := _fill_marks(fields, model, echo)) is not None:
-        prompts = [model.filled(each, fields.text("suffix") or "", marks, "suffix") for each in prompts]
+        prompts = [model.filled(prompt, fields.text("suffix") or "", marks, "suffix") for prompt in prompts]
     most = fields.count("max_tokens", _USUAL_TOKENS, 0 if echo else 1, model.context)
     parameters = sampling_parameters(fields, max(most, 1), logprobs if logprobs >= 0 else None)
     if marks is not None:

@@ -20,17 +20,17 @@ Message = dict[str, object]
 def parse_input(fields: Fields, model: ServedModel) -> list[Message]:
     """Return the messages of a request: its instructions, and its input. Raise ApiError if they cannot fit."""
     instructions = fields.text("instructions")
-    found: list[Message] = [{"role": "system", "content": instructions}] if instructions else []
+    messages: list[Message] = [{"role": "system", "content": instructions}] if instructions else []
     if isinstance(value := fields.get("input"), str):
-        found.append({"role": "user", "content": value})
+        messages.append({"role": "user", "content": value})
     elif isinstance(value, list) and value:
-        found += _messages(fields)
+        messages += _messages(fields)
     else:
         raise fields.refuse("input", "a text, or a list with at least one item")
-    if not any(each["role"] != "system" for each in found):
+    if not any(message["role"] != "system" for message in messages):
         raise invalid("input has no message besides those of the system, expected at least one", "input")
-    model.check_size(sum(len(str(each["content"])) for each in found), "input")
-    return found
+    model.check_size(sum(len(str(message["content"])) for message in messages), "input")
+    return messages
 
 
 def _messages(fields: Fields) -> Iterator[Message]:
@@ -76,7 +76,7 @@ def _text(item: Fields, name: str) -> str:
         return value
     if not isinstance(value, list):
         raise item.refuse(name, "a text, or a list of parts with texts")
-    return "".join(_part(each) for each in item.parts(name))
+    return "".join(_part(part) for part in item.parts(name))
 
 
 def _part(part: Fields) -> str:

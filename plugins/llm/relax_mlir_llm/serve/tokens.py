@@ -34,8 +34,8 @@ def text_answer(fields: Fields, model: ServedModel) -> dict[str, object]:
     """Return the body of the answer to /detokenize."""
     check_names(fields, ("model", "tokens"))
     tokens = fields.items("tokens")
-    if tokens is None or not all(type(each) is int and each >= 0 for each in tokens):
+    if tokens is None or not all(type(token) is int and token >= 0 for token in tokens):
         raise fields.refuse("tokens", "a list of tokens")
-    found = [each for each in tokens if isinstance(each, int)]
+    found = [token for token in tokens if isinstance(token, int)]
     check_vocabulary(found, model, "tokens")
     return {"prompt": model.tokenizer.decode(found, skip_special=False)}

@@ -125,14 +125,14 @@ def _serve(options: argparse.Namespace, stderr: TextIO) -> None:
     tls = tls_context(options.tls_certificate, options.tls_key)
     bound = bind(options.host, options.port)
     if options.model.endswith(_PROGRAM):
-        made = program_server(options, limits, delay)
+        server_parts = program_server(options, limits, delay)
     else:
         from .language_server import language_server
 
-        made = language_server(options, limits, stderr)
-    stderr.write(f"relax-serve: {', '.join(made.names)} at {address_of(bound, tls is not None)}\n")
+        server_parts = language_server(options, limits, stderr)
+    stderr.write(f"relax-serve: {', '.join(server_parts.names)} at {address_of(bound, tls is not None)}\n")
     stderr.flush()
-    serve(made.app, made.state, bound, options.grace, limits, made.end, tls)
+    serve(server_parts.app, server_parts.state, bound, options.grace, limits, server_parts.end, tls)
 
 
 def _limits(options: argparse.Namespace) -> ServerLimits:
@@ -166,11 +166,11 @@ def _check(options: argparse.Namespace) -> None:
 
 def parse_delay(text: str) -> float:
     """Return the seconds of a text such as 2ms or 0.5s."""
-    found = _DELAY.fullmatch(text)
+    match = _DELAY.fullmatch(text)
     try:
-        number = float(found[1]) if found else None
+        number = float(match[1]) if match else None
     except ValueError:
         number = None
-    if found is None or number is None:
+    if match is None or number is None:
         raise rx.OptionError(f"--max-delay is '{text}', expected a time such as 2ms or 0.5s")
-    return number / 1000 if found[2] == "ms" else number
+    return number / 1000 if match[2] == "ms" else number

@@ -47,7 +47,7 @@ def parse_tools(fields: Fields) -> Tools | None:
     if choice == "required":
         return Tools(tools.entries, functions, True)
     named = _chosen(fields)
-    if (found := next((each for each in functions if each["name"] == named), None)) is None:
+    if (found := next((function for function in functions if function["name"] == named), None)) is None:
         raise invalid(f"tool_choice names '{named}', expected one of {', '.join(tools.names)}", "tool_choice")
     return Tools(tools.entries, functions, True, found)
 

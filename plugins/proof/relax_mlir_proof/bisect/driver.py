@@ -48,9 +48,9 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
 
 def _inputs(module: Module, arguments: Arguments, stderr: TextIO) -> list[Any]:
     signature = parse_signature(compile(module).signature("main"))
-    given = read_inputs(signature, arguments["input"] or ())
+    inputs = read_inputs(signature, arguments["input"] or ())
     shapes = parse_shapes(arguments["shape"], known_shape)
-    values, notes = make_inputs(signature, given, shapes, arguments["seed"])
+    values, notes = make_inputs(signature, inputs, shapes, arguments["seed"])
     for note in notes:
         stderr.write(f"relax-bisect: note: {note}\n")
     return list(values.values())

@@ -34,7 +34,9 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     name, only, groups = arguments.files[0], arguments["only"] or (), arguments["groups"] or ()
     if arguments["list"]:
         cases = (
-            each.name for each in all_cases(subject_of(name, arguments["target"]), groups) if is_chosen(each, only)
+            listed_case.name
+            for listed_case in all_cases(subject_of(name, arguments["target"]), groups)
+            if is_chosen(listed_case, only)
         )
         write_text(stdout, "".join(f"{case}\n" for case in cases))
         return 0

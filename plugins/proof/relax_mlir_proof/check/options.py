@@ -69,5 +69,5 @@ def _check(arguments: Arguments) -> None:
     if arguments["schedules"] and not arguments["same-bits"]:
         raise OptionError("option --schedules needs --same-bits")
     if arguments["same-bits"]:
-        for name in [each for each in ("time", "tolerance") if arguments[each]]:
+        for name in [text for text in ("time", "tolerance") if arguments[text]]:
             raise OptionError(f"options --same-bits and --{name} exclude each other: bits are compared without times")

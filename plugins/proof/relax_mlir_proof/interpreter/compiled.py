@@ -93,8 +93,8 @@ def program_of_host_code(module: Operation, functions: Functions) -> Executable:
 def _copied(module: Operation) -> Module:
     with module.context, module.location:
         copied = ir.Module.create()
-        for each in operations_of(body_of(module)):
-            each.clone(ip=ir.InsertionPoint(copied.body))
+        for operation in operations_of(body_of(module)):
+            operation.clone(ip=ir.InsertionPoint(copied.body))
         for name in module.attributes:
             copied.operation.attributes[name] = module.attributes[name]
     return copied
@@ -142,8 +142,8 @@ class CompiledPrimFunc:
         with function.context, place:
             types = [_with_sizes(*each) for each in zip(self._types, shapes, strict=True)]
             module = ir.Module.create()
-            for each in _function_and_references(function):
-                each.clone(ip=ir.InsertionPoint(module.body))
+            for reference in _function_and_references(function):
+                reference.clone(ip=ir.InsertionPoint(module.body))
             _add_caller(module, symbol_name(function), types, self._written)
         return _cached(str(module.operation.get_asm(enable_debug_info=True)), module, self._functions)
 
@@ -191,8 +191,8 @@ def _function_and_references(function: Operation) -> list[Operation]:
     """Return a function, and all functions and constants of its module that the function refers to."""
     symbols = ir.SymbolTable(innermost(function, "builtin.module"))
     found = {symbol_name(function): function}
-    for each in (pending := [function]):
-        for name in _references(each):
+    for operation in (pending := [function]):
+        for name in _references(operation):
             if name not in found and name in symbols:
                 found[name] = symbols[name].operation
                 pending.append(found[name])
@@ -211,11 +211,11 @@ def _references(operation: Operation) -> list[str]:
 
 def _require_host(function: Operation) -> None:
     """Raise RefusalError for code of a device, and for instructions without a definition."""
-    for each in operations_in(function):
-        if each.name.partition(".")[0] in _DEVICE:
-            raise refusal(each, IS_CODE)
-        if name := unknown_instruction(each):
-            raise refusal(each, f"the reference cannot run {name}: it has no definition of the instruction")
+    for operation in operations_in(function):
+        if operation.name.partition(".")[0] in _DEVICE:
+            raise refusal(operation, IS_CODE)
+        if name := unknown_instruction(operation):
+            raise refusal(operation, f"the reference cannot run {name}: it has no definition of the instruction")
 
 
 #: Programs of PrimFuncs by their text, which are the same before and after most passes.
@@ -244,7 +244,9 @@ def _with_arrays(function: Callable[..., object]) -> Callable[..., object]:
     """Return a function that a program can call, for a Python function of NumPy arrays."""
 
     def call(*arguments: object) -> object:
-        result = function(*(to_numpy(each) if hasattr(each, "__dlpack__") else each for each in arguments))
+        result = function(
+            *(to_numpy(argument) if hasattr(argument, "__dlpack__") else argument for argument in arguments)
+        )
         return tensor(result) if isinstance(result, numpy.ndarray) else result
 
     return call

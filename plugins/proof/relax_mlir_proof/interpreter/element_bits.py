@@ -34,11 +34,15 @@ def bits_as(numbers: Numbers, x: ndarray, dtype: str, other: str) -> Elements:
     array = numpy.ascontiguousarray(numpy.asarray(x).astype(source, copy=False))
     row = array.reshape(numpy.shape(x) or (1,))
     if width(dtype) == 8 * source.itemsize and width(other) == 8 * target.itemsize:
-        found: Elements = row.view(target)
+        elements: Elements = row.view(target)
     else:
-        found = _of_bits(_bits_of(row, width(dtype)), other)
-        found = found if is_float(other) else wrapped(found.view(numpy.uint8) if target.itemsize == 1 else found, other)
-    return numbers.held(found if numpy.ndim(x) else found.reshape(()), other)[()]
+        elements = _of_bits(_bits_of(row, width(dtype)), other)
+        elements = (
+            elements
+            if is_float(other)
+            else wrapped(elements.view(numpy.uint8) if target.itemsize == 1 else elements, other)
+        )
+    return numbers.held(elements if numpy.ndim(x) else elements.reshape(()), other)[()]
 
 
 def _bits_of(array: ndarray, count: int) -> ndarray:

@@ -82,7 +82,7 @@ class Machine:
         self._around = around
         #: Counter for random keys. Each key is used once.
         self.keys: Iterator[int] = itertools.count()
-        self._operations = {symbol_name(each): each for each in functions_in(module)}
+        self._operations = {symbol_name(function): function for function in functions_in(module)}
         self._prepared: dict[str, _Prepared] = {}
         self._prim_funcs: dict[str, CompiledPrimFunc] = {}
         self._program: Executable | None = None
@@ -142,14 +142,14 @@ class Machine:
         if is_lowered(operation):
             return [decode(each.value) for each in operation.attributes[GRAPH_INPUTS]]
         if is_compiled(operation):
-            return [decode(each.type) for each in body_of(operation).arguments]
+            return [decode(argument.type) for argument in body_of(operation).arguments]
         return self._function(name).inputs
 
     def inside(self, name: str) -> Machine:
         """Return the interpreter of a nested module."""
         if name not in self._modules:
-            found = (each for each in operations_of(body_of(self.module)) if each.name == "builtin.module")
-            module = next(each for each in found if symbol_name(each) == name)
+            operations = (each for each in operations_of(body_of(self.module)) if each.name == "builtin.module")
+            module = next(each for each in operations if symbol_name(each) == name)
             self._modules[name] = Machine(module, wide=self.numbers.wide, functions=self.functions, around=self._around)
         return self._modules[name]
 
@@ -170,14 +170,14 @@ class Machine:
             first, *others = self._problems
             self._problems.clear()
             self._prepared.clear()
-            diagnostics = [each for problem in (first, *others) for each in problem.diagnostics]
+            diagnostics = [diagnostic for problem in (first, *others) for diagnostic in problem.diagnostics]
             raise first.altered(notes=list(map(str, others)), diagnostics=diagnostics)
 
     def _prepare(self, operation: Operation) -> _Prepared:
         slots = Slots(self.numbers)
         types = [argument.type for argument in body_of(operation).arguments]
-        held = [_held_integers(type_, self.numbers) for type_ in types]
-        return _Prepared(self.prepared(operation.regions[0], slots), slots, list(map(decode, types)), held)
+        dtypes = [_held_integers(type_, self.numbers) for type_ in types]
+        return _Prepared(self.prepared(operation.regions[0], slots), slots, list(map(decode, types)), dtypes)
 
     def _function(self, name: str) -> _Prepared:
         if name not in self._prepared:

@@ -27,10 +27,10 @@ _MODES = ("llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr", "llvm.aarch64.get.fpcr
 
 def emulate_instructions(module: Operation) -> None:
     """Replace the known instructions of CPUs in a module by the arithmetic that defines them."""
-    defined = {symbol_name(each) for each in operations_of(body_of(module))}
+    defined = {symbol_name(operation) for operation in operations_of(body_of(module))}
     calls = operations_named(module, _CALL)
     with module.context:
-        if any(_name(each) in _TILE_CASTS or function_name(_name(each)) for each in calls):
+        if any(_name(operation) in _TILE_CASTS or function_name(_name(operation)) for operation in calls):
             _hold_tiles_as_words(module)
         for call in calls:
             name = _name(call)
@@ -38,7 +38,7 @@ def emulate_instructions(module: Operation) -> None:
                 if name in _TILE_CASTS:
                     replace_op(call, call.operands)
                 elif name in _MODES:
-                    replace_op(call, [constant(0, each.type) for each in call.results])
+                    replace_op(call, [constant(0, result.type) for result in call.results])
                 elif function := function_name(name):
                     if function not in defined:
                         defined.add(function)
@@ -62,9 +62,9 @@ def _name(call: Operation) -> str:
 def _define(module: Operation, text: str) -> None:
     with ir.Location.unknown():
         parsed = ir.Module.parse(text)
-    for each in operations_of(parsed.body):
-        each.detach_from_parent()
-        body_of(module).append(each)
+    for operation in operations_of(parsed.body):
+        operation.detach_from_parent()
+        body_of(module).append(operation)
 
 
 def _call_function(function: str, call: Operation) -> Operation:
@@ -80,9 +80,9 @@ def _call_function(function: str, call: Operation) -> Operation:
 
 def _hold_tiles_as_words(module: Operation) -> None:
     tile, words = ir.Type.parse("!llvm.x86_amx"), ir.Type.parse("vector<256xi32>")
-    for each in operations_in(module):
-        inside = [value for region in each.regions for block in region.blocks for value in block.arguments]
-        for value in (*each.results, *inside):
+    for operation in operations_in(module):
+        inside = [value for region in operation.regions for block in region.blocks for value in block.arguments]
+        for value in (*operation.results, *inside):
             if value.type == tile:
                 value.set_type(words)
 
@@ -125,8 +125,8 @@ def _float_dot(total: Value, one: Value, other: Value) -> Value:
     result = number(total)
     for part in range(2):
         factors = []
-        for each in (one, other):
-            words = _words(each, lanes, 32)
+        for value in (one, other):
+            words = _words(value, lanes, 32)
             high = words & constant(-65536, words.type) if part else words << constant(16, words.type)
             factors.append(number(result_of("arith.bitcast", [high], total.type)))
         result = result + factors[0] * factors[1]
@@ -136,7 +136,7 @@ def _float_dot(total: Value, one: Value, other: Value) -> Value:
 def _pairs_of_words(one: Value, other: Value) -> Value:
     """Return sums of two products of signed 16-bit numbers."""
     lanes = one.type.shape[0] * one.type.element_type.width // 32
-    left, right = (_words(each, lanes, 32) for each in (one, other))
+    left, right = (_words(value, lanes, 32) for value in (one, other))
     products = [_integer(left, part, 16, "s") * _integer(right, part, 16, "s") for part in range(2)]
     return (products[0] + products[1]).value
 
@@ -145,11 +145,11 @@ def _pairs_of_bytes(one: Value, other: Value) -> Value:
     """Return sums of two products of an unsigned and a signed byte, saturated to 16 bits."""
     lanes = one.type.shape[0] * one.type.element_type.width // 16
     wide = ir.VectorType.get([lanes], ir.IntegerType.get_signless(32))
-    left, right = (_words(each, lanes, 16) for each in (one, other))
+    left, right = (_words(value, lanes, 16) for value in (one, other))
     total = constant(0, wide)
     for part in range(2):
         factors = [_integer(left, part, 8, "u"), _integer(right, part, 8, "s")]
-        first, second = (number(result_of("arith.extsi", [each], wide)) for each in factors)
+        first, second = (number(result_of("arith.extsi", [factor], wide)) for factor in factors)
         total = total + first * second
     limited = minimum(maximum(total, constant(-32768, wide)), constant(32767, wide))
     return result_of("arith.trunci", [limited], left.type)

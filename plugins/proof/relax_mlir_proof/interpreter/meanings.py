@@ -42,7 +42,7 @@ def prepare_operator(site: Site, row: OpDef) -> Step:
 
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
         known = _known(call, frame) if is_dynamic else call
-        given = row.segment([prepare(each) for each in operands], sizes)
+        given = row.segment([prepare(operand) for operand in operands], sizes)
         try:
             with blaming(f"the reference of '{meaning.op}'", meaning.function, site.refusal):
                 found = meaning.function(known, *given.values())
@@ -86,9 +86,9 @@ def _known(call: EvaluationCall, frame: Frame) -> EvaluationCall:
         else info
         for info in call.results
     ]  # fmt: skip
-    found = EvaluationCall(call, results)
-    found.attributes = attributes
-    return found
+    evaluation_call = EvaluationCall(call, results)
+    evaluation_call.attributes = attributes
+    return evaluation_call
 
 
 def _number(value: object, frame: Frame) -> object:

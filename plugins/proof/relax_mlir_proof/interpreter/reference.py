@@ -67,7 +67,7 @@ class Reference(Mapping[str, "ReferenceFunction"]):
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._names = [symbol_name(each) for each in functions_in(machine.module) if not is_private(each)]
+        self._names = [symbol_name(function) for function in functions_in(machine.module) if not is_private(function)]
 
     def __getitem__(self, name: str) -> ReferenceFunction:
         if name not in self._names:

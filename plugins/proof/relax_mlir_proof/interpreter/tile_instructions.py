@@ -121,8 +121,8 @@ def _constants() -> str:
 
 def function_name(intrinsic: str) -> str:
     """Return the name of the function in place of an intrinsic on tiles, or an empty text for other intrinsics."""
-    found = _NAME.fullmatch(intrinsic)
-    return f"emulated_{found[1]}" if found else ""
+    match = _NAME.fullmatch(intrinsic)
+    return f"emulated_{match[1]}" if match else ""
 
 
 def definition(function: str) -> str:

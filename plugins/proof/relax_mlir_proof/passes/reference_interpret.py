@@ -38,7 +38,7 @@ class Interpret(Pass):
     def run(self, op: Operation) -> None:
         if EXTERNAL_MODS in op.attributes:
             raise RefusalError("parts compiled by codegens cannot be interpreted: remove partition=")
-        functions = [each for each in graph_functions(op) if not is_private(each)]
+        functions = [graph_function for graph_function in graph_functions(op) if not is_private(graph_function)]
         if any(GROWN in each.attributes for each in functions):
             raise RefusalError("arguments that grow in place require compiled code: remove donate=")
         stream = io.BytesIO()
@@ -46,9 +46,9 @@ class Interpret(Pass):
         writes = bool(operations_named(op, "relax.call_packed"))
         for function in functions:
             _call_interpreter(function, "relax.call_packed" if writes else "relax.call_pure_packed")
-        for each in operations_of(body_of(op)):
-            if each not in functions:
-                each.erase()
+        for operation in operations_of(body_of(op)):
+            if operation not in functions:
+                operation.erase()
         part = ExternalPart(PART, PART, VERSION, tuple(map(symbol_name, functions)), (), memoryview(stream.getvalue()))
         op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([external_attribute(part, ())], op.context)
 
@@ -56,8 +56,8 @@ class Interpret(Pass):
 def _call_interpreter(function: Operation, call: str) -> None:
     body = body_of(function)
     types = list(map(_given, function.attributes["function_type"].value.results))
-    for each in reversed(list(operations_of(body))):
-        each.erase()
+    for operation in reversed(list(operations_of(body))):
+        operation.erase()
     with function.context, function.location, ir.InsertionPoint(body):
         name = f"{PART}.{symbol_name(function)}"
         listed = _call(call, name, list(body.arguments), ir.Type.parse("!relax.object"))

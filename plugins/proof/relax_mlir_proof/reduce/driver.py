@@ -69,7 +69,7 @@ class Driver:
             write_text(self.stdout, search.best)
         else:
             write_whole(path, search.best.encode("utf-8", "surrogateescape"))
-        before, after = (operation_count(each, arguments["allow-unregistered-dialect"]) for each in (text, search.best))
+        before, after = (operation_count(name, arguments["allow-unregistered-dialect"]) for name in (text, search.best))
         runs = f"{failure.runs} runs of the command"
         self.stderr.write(f"relax-reduce: note: {before} operations have become {after} in {runs}{ended}\n")
         return 1 if "interrupted" in ended else 0

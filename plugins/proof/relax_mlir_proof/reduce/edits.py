@@ -37,7 +37,7 @@ class Edit(NamedTuple):
 
 def _erasable(module: Operation) -> list[Operation]:
     """Return operations from the last to the first, so that users and nested operations come first."""
-    last = {hash(each) for each in _last_ones(module)}
+    last = {hash(final) for final in _last_ones(module)}
     return [op for op in reversed(operations_in(module)) if hash(op) not in last]
 
 
@@ -62,7 +62,9 @@ def _erase(op: Operation) -> bool:
 
 
 def _erase_for_operand(op: Operation) -> bool:
-    return _replace_results(op, lambda result: next((each for each in op.operands if each.type == result.type), None))
+    return _replace_results(
+        op, lambda result: next((operand for operand in op.operands if operand.type == result.type), None)
+    )
 
 
 def _erase_for_argument(op: Operation) -> bool:
@@ -144,7 +146,7 @@ def _is_called(function: Operation) -> bool:
     """Check whether anything refers to a function. In doubt it does."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
     operations = operations_in(outermost(function))
-    return any(f"@{name}" in str(op.attributes[each]) for op in operations for each in op.attributes.keys())  # noqa: SIM118
+    return any(f"@{name}" in str(op.attributes[key]) for op in operations for key in op.attributes.keys())  # noqa: SIM118
 
 
 def add_argument(function: Operation, type_: Type) -> Value:
@@ -239,8 +241,8 @@ def _inline(op: Operation, block: Block) -> bool:
         return False
     if not all(_replace_by_alike(result, inside[-1].operands) for result in op.results):
         return False
-    for each in inside[:-1]:
-        each.move_before(op)
+    for operation in inside[:-1]:
+        operation.move_before(op)
     op.erase()
     return True
 
@@ -249,7 +251,7 @@ def _replace_by_alike(value: Value, candidates: Iterable[Value]) -> bool:
     """Replace a value by the first candidate of its type, if it is used. Return False if there is none."""
     if not _has_uses(value):
         return True
-    if (alike := next((each for each in candidates if each.type == value.type), None)) is not None:
+    if (alike := next((candidate for candidate in candidates if candidate.type == value.type), None)) is not None:
         value.replace_all_uses_with(alike)
     return alike is not None
 

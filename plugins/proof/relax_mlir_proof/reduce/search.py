@@ -133,7 +133,9 @@ def smaller_texts(text: str) -> Iterator[str]:
 
     All occurrences change together, so that related types stay consistent.
     """
-    sizes = sorted({int(each[0]) for shaped in _SHAPED.findall(text) for each in _SIZE.finditer(shaped)}, reverse=True)
+    sizes = sorted(
+        {int(match[0]) for shaped in _SHAPED.findall(text) for match in _SIZE.finditer(shaped)}, reverse=True
+    )
     for size in sizes:
         for smaller in dict.fromkeys((1, size // 2)):
             if 0 < smaller < size:

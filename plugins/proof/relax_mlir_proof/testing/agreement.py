@@ -33,11 +33,11 @@ def difference(
     """Describe the difference of a result, or return "" for none. `shaken` are the oracle's results with noise."""
     if actual.dtype != expected.dtype:
         return f"its element type is {actual.dtype}, not {expected.dtype}"
-    if any(each.shape != expected.shape for each in shaken):
+    if any(array.shape != expected.shape for array in shaken):
         return ""  # the number of elements depends on rounding
     if actual.shape != expected.shape:
         return f"its shape is {actual.shape}, not {expected.shape}"
-    found, wanted = (numpy.asarray(each) for each in (actual, expected))
+    found, wanted = (numpy.asarray(array) for array in (actual, expected))
     right = numpy.asarray(found == wanted)
     if expected.dtype.name in steps:
         found, wanted = (numpy.asarray(each).astype("float64") for each in (found, wanted))
@@ -53,8 +53,8 @@ def difference(
 def _near(found: numpy.ndarray, wanted: numpy.ndarray, shaken: Sequence[numpy.ndarray], steps: Steps) -> numpy.ndarray:
     dtype = shaken[0].dtype
     spread = numpy.zeros(wanted.shape)
-    for each in shaken:
-        spread = numpy.fmax(spread, abs(each.astype("float64") - wanted))
+    for array in shaken:
+        spread = numpy.fmax(spread, abs(array.astype("float64") - wanted))
     step = steps[dtype.name]
     least = 4 * float(_limits(dtype).smallest_subnormal) + 2 * float(_limits(dtype).tiny)
     return abs(found - wanted) <= _SPREADS * spread + 4 * step * abs(wanted) + least
@@ -69,10 +69,10 @@ def _limits(dtype: numpy.dtype) -> Any:
 def _undetermined(wanted: numpy.ndarray, shaken: Sequence[numpy.ndarray]) -> numpy.ndarray:
     """Return the integers that change, and the floats that are sometimes infinite or NaN."""
     changed = numpy.zeros(wanted.shape, bool)
-    for each in shaken:
-        if each.dtype.name in STEPS:
-            wide = each.astype("float64")
+    for array in shaken:
+        if array.dtype.name in STEPS:
+            wide = array.astype("float64")
             changed |= (numpy.isnan(wide) != numpy.isnan(wanted)) | (numpy.isinf(wide) != numpy.isinf(wanted))
         else:
-            changed |= numpy.asarray(each != wanted)
+            changed |= numpy.asarray(array != wanted)
     return changed

@@ -72,7 +72,7 @@ class Culprit(NamedTuple):
         nodes = ", ".join(self.nodes)
         of = f" of {' + '.join(self.operators)}" if self.operators else ""
         off = "" if numpy.isnan(self.error) else f"off by {self.error:.3g}"
-        found = "; ".join(each for each in (off, self.reason) if each)
+        found = "; ".join(name for name in (off, self.reason) if name)
         return f"{self.kind} {self.name}{of}{f' ({nodes})' if nodes else ''}: {found}"
 
 
@@ -158,9 +158,9 @@ class _Bisection:
             return Culprit(PROGRAM, "as a whole", (), (), numpy.nan, self._module, inputs, expected, error.message)
         if "main" not in program:
             raise OptionError("the module has no function 'main'")
-        if isinstance(found := _outcome(HostFunction(program, "main"), self._arguments), RelaxError):
-            found = RuntimeError(found.message)
-        return self._culprit(PROGRAM, "as a whole", found, self._module)
+        if isinstance(runtime_error := _outcome(HostFunction(program, "main"), self._arguments), RelaxError):
+            runtime_error = RuntimeError(runtime_error.message)
+        return self._culprit(PROGRAM, "as a whole", runtime_error, self._module)
 
     def stages(self, whole: Culprit) -> Culprit:
         """Return the first pass after which the whole program is wrong, or its code, or the program as a whole."""
@@ -194,23 +194,23 @@ class _Bisection:
             self._say(name)
             kept = current.copy()
             run(current)
-            if (found := self._culprit("pass", name, _interpreted(current, self._arguments), kept)) is not None:
-                return found
+            if (culprit := self._culprit("pass", name, _interpreted(current, self._arguments), kept)) is not None:
+                return culprit
         return None
 
-    def _culprit(self, kind: str, name: str, found: Outcome, module: Module) -> Culprit | None:
+    def _culprit(self, kind: str, name: str, outcome: Outcome, module: Module) -> Culprit | None:
         """Return the culprit with these results, or None if they are right or unknown."""
-        if not self._is_wrong(found):
+        if not self._is_wrong(outcome):
             return None
         inputs, expected = tuple(self._arguments), tuple(self._expected)
-        if isinstance(found, Exception):
-            return Culprit(kind, name, (), (), numpy.nan, module, inputs, expected, _text(found))
-        return Culprit(kind, name, (), (), _distance(found, self._expected), module, inputs, expected)
+        if isinstance(outcome, Exception):
+            return Culprit(kind, name, (), (), numpy.nan, module, inputs, expected, _text(outcome))
+        return Culprit(kind, name, (), (), _distance(outcome, self._expected), module, inputs, expected)
 
-    def _is_wrong(self, found: Outcome) -> bool:
-        if isinstance(found, Exception):
-            return not isinstance(found, RelaxError)
-        return self._is_far(found, self._expected)
+    def _is_wrong(self, outcome: Outcome) -> bool:
+        if isinstance(outcome, Exception):
+            return not isinstance(outcome, RelaxError)
+        return self._is_far(outcome, self._expected)
 
     def rewrite(self, wrong: Observed) -> Culprit | None:
         """Return the pass after which the graph gives another result."""
@@ -219,9 +219,9 @@ class _Bisection:
             self._say(name)
             before = current.copy()
             run(current)
-            found = self._culprit("pass", name, _interpreted(current, self._arguments), before)
-            if found is not None:
-                return found._replace(nodes=wrong.nodes, operators=wrong.operators)
+            culprit = self._culprit("pass", name, _interpreted(current, self._arguments), before)
+            if culprit is not None:
+                return culprit._replace(nodes=wrong.nodes, operators=wrong.operators)
         return None
 
     def kernel(self, wrong: Observed) -> Culprit:
@@ -307,7 +307,7 @@ def _outcome(function: Callable[..., Any], arguments: Sequence[object]) -> Outco
 
 
 def _arrays(results: Any) -> list[Any]:
-    return [each if hasattr(each, "dtype") else numpy.asarray(each) for each in flat_results(results)]
+    return [result if hasattr(result, "dtype") else numpy.asarray(result) for result in flat_results(results)]
 
 
 def _text(error: Exception) -> str:

@@ -71,32 +71,32 @@ class _OtherBits(Exception):
 
 
 def compare_bits(
-    target: str, made: Setup, base: Program, compile_for: Compile, *, is_target: bool, draws: Draws = _NO_DRAWS
+    target: str, setup: Setup, base: Program, compile_for: Compile, *, is_target: bool, draws: Draws = _NO_DRAWS
 ) -> BitCheck:
     """Compare the bits of a program and its variants. `is_target` is False for a codegen's program.
 
     Raise RelaxError if a variant cannot be compiled.
     """
-    notes = list(_notes(made, base))
+    notes = list(_notes(setup, base))
     try:
-        expected = _own_results(base, made)
+        expected = _own_results(base, setup)
         for words, variant in _variants(target, base) if is_target else ():
-            _compare_variant(words, compile_for(variant, {}), made, expected, notes)
-        if made.batch is not None and not _free_kernels(base):
-            _compare_batches(made.batch, base, lambda sizes: compile_for(target, sizes))
+            _compare_variant(words, compile_for(variant, {}), setup, expected, notes)
+        if setup.batch is not None and not _free_kernels(base):
+            _compare_batches(setup.batch, base, lambda sizes: compile_for(target, sizes))
         if is_target and draws.schedules and _has_variants(target):
-            for note in compare_schedules(made.module, target, draws, _compare_threads(made, expected)):
+            for note in compare_schedules(setup.module, target, draws, _compare_threads(setup, expected)):
                 notes.append(note)
     except _OtherBits as found:
         return BitCheck(found.problem, tuple(notes), found.call)
     return BitCheck("", tuple(notes))
 
 
-def _notes(made: Setup, base: Program) -> Iterator[str]:
+def _notes(setup: Setup, base: Program) -> Iterator[str]:
     if free := _free_kernels(base):
         yield f"not compared with other CPUs and batches: CPU instructions order the sums of {', '.join(free)}"
-    if made.whole_batch:
-        yield f"batches not compared: {made.whole_batch}"
+    if setup.whole_batch:
+        yield f"batches not compared: {setup.whole_batch}"
 
 
 def _free_kernels(program: Program) -> tuple[str, ...]:
@@ -106,11 +106,11 @@ def _free_kernels(program: Program) -> tuple[str, ...]:
 # ---- threads and repeated calls ----
 
 
-def _own_results(base: Program, made: Setup) -> list[Outcome]:
+def _own_results(base: Program, setup: Setup) -> list[Outcome]:
     """Return the results of the calls. The program repeats each call, and runs it by several threads."""
-    expected = [_outcome(_with_threads(base, _THREADS[0]), arguments) for arguments in made.calls]
+    expected = [_outcome(_with_threads(base, _THREADS[0]), arguments) for arguments in setup.calls]
     for threads in _THREADS:
-        _compare_calls(f"called again, threads={threads}", _with_threads(base, threads), made, expected)
+        _compare_calls(f"called again, threads={threads}", _with_threads(base, threads), setup, expected)
     return expected
 
 
@@ -120,9 +120,9 @@ def _with_threads(program: Program, threads: int) -> Program:
     return program
 
 
-def _compare_calls(words: str, program: Program, made: Setup, expected: Sequence[Outcome]) -> None:
-    for number, (arguments, wanted) in enumerate(zip(made.calls, expected, strict=True)):
-        if problem := _problem(wanted, _outcome(program, arguments, at_end=True), words):
+def _compare_calls(words: str, program: Program, setup: Setup, expected: Sequence[Outcome]) -> None:
+    for number, (arguments, outcome) in enumerate(zip(setup.calls, expected, strict=True)):
+        if problem := _problem(outcome, _outcome(program, arguments, at_end=True), words):
             raise _OtherBits(problem, number)
 
 
@@ -136,7 +136,7 @@ def _outcome(program: Program, arguments: Sequence[ndarray], *, at_end: bool = F
 
 def _problem(wanted: Outcome, found: Outcome, words: str) -> str:
     if isinstance(wanted, str) or isinstance(found, str):
-        first, second = (each if isinstance(each, str) else "results" for each in (wanted, found))
+        first, second = (outcome if isinstance(outcome, str) else "results" for outcome in (wanted, found))
         return "" if first == second else f"{words}: the call gives {second} instead of {first}"
     difference = first_difference(wanted, found)
     return "" if difference is None else f"{words}: {difference.between('the base', 'the variant')}"
@@ -170,19 +170,19 @@ def _can_run(cpu: str) -> bool:
     return set(code_target(ChosenTarget("llvm", (("cpu", cpu),))).required) <= host_features()
 
 
-def _compare_variant(words: str, program: Program, made: Setup, expected: Sequence[Outcome], notes: list[str]) -> None:
+def _compare_variant(words: str, program: Program, setup: Setup, expected: Sequence[Outcome], notes: list[str]) -> None:
     free = _free_kernels(program)
     if free and words.partition("=")[0] not in _ALWAYS_COMPARED:
         notes.append(f"{words} not compared: CPU instructions order the sums of {', '.join(free)}")
         return
     for threads in _THREADS:
-        _compare_calls(f"{words} threads={threads}", _with_threads(program, threads), made, expected)
+        _compare_calls(f"{words} threads={threads}", _with_threads(program, threads), setup, expected)
 
 
-def _compare_threads(made: Setup, expected: Sequence[Outcome]) -> Callable[[str, Program], None]:
+def _compare_threads(setup: Setup, expected: Sequence[Outcome]) -> Callable[[str, Program], None]:
     def compare(words: str, program: Program) -> None:
         for threads in _SCHEDULE_THREADS:
-            _compare_calls(f"{words}, threads={threads}", _with_threads(program, threads), made, expected)
+            _compare_calls(f"{words}, threads={threads}", _with_threads(program, threads), setup, expected)
 
     return compare
 
@@ -204,9 +204,9 @@ def _compare_batches(batch: Batch, base: Program, compile_for: Callable[[dict[st
 
 
 def _results(program: Program, arguments: Sequence[ndarray], words: str) -> Sequence[ndarray]:
-    if isinstance(found := _outcome(program, arguments), str):
-        raise RelaxError(f"{words}: {found}")
-    return found
+    if isinstance(results := _outcome(program, arguments), str):
+        raise RelaxError(f"{words}: {results}")
+    return results
 
 
 def _compare_parts(
@@ -220,8 +220,10 @@ def _compare_parts(
     start = 0
     for count in counts:
         rows = range(start, start + count)
-        found = _results(program, batch.rows(rows), words)
-        pairs = [(_taken(a, rows, axis), b) for a, b, axis in zip(whole, found, axes, strict=True) if axis is not None]
+        results = _results(program, batch.rows(rows), words)
+        pairs = [
+            (_taken(a, rows, axis), b) for a, b, axis in zip(whole, results, axes, strict=True) if axis is not None
+        ]
         if (difference := first_difference([a for a, _ in pairs], [b for _, b in pairs])) is not None:
             names = f"the {batch.size} of {batch.row_count}", f"the call of rows {start} to {start + count - 1}"
             raise _OtherBits(f"{words}: {difference.between(*names)}")

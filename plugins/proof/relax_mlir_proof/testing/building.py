@@ -139,8 +139,8 @@ class Search:
         with self._module.context, ir.Location.unknown(), place:
             try:
                 operands = {
-                    name: [self._value(node, elements, random) for node, elements in each]
-                    for name, each in _operands(operator, reading).items()
+                    name: [self._value(node, elements, random) for node, elements in operand]
+                    for name, operand in _operands(operator, reading).items()
                 }
                 results = built(operator.op, operands, attributes)
             except RelaxError as error:
@@ -205,8 +205,8 @@ class Building:
         self._inputs: dict[object, tuple[Node | None, Elements]] = {}
         self._constants: dict[object, ndarray] = {}
         for operator, reading in called.items():
-            for name, each in _operands(operator, reading).items():
-                for place, (node, elements) in enumerate(each):
+            for name, operand in _operands(operator, reading).items():
+                for place, (node, elements) in enumerate(operand):
                     key = node if node is not None else (operator, name, place)
                     if elements is None or key in self._inputs or key in self._constants:
                         continue
@@ -248,11 +248,11 @@ class Building:
 
     def _arguments(self, batch: int | None, size: int | None) -> list[ndarray]:
         """Return a call's arguments, with another size in the place of the dynamic one."""
-        found = []
+        arguments = []
         for node, elements in self._inputs.values():
             shape = elements.shape if size is None else _with_size(elements.shape, batch, size)
-            found.append(elements_of(node, elements._replace(shape=shape), self._random, self._variant))
-        return found
+            arguments.append(elements_of(node, elements._replace(shape=shape), self._random, self._variant))
+        return arguments
 
     def _results(
         self, operator: Made, values: Mapping[object, Value], results: Mapping[Made, list[Value]]
@@ -262,9 +262,9 @@ class Building:
             name: [
                 values_of(node, results) if isinstance(node, Part)
                 else values[node if node is not None else (operator, name, place)]
-                for place, (node, _) in enumerate(each)
+                for place, (node, _) in enumerate(operand)
             ]
-            for name, each in _operands(operator, reading).items()
+            for name, operand in _operands(operator, reading).items()
         }  # fmt: skip
         return built(operator.op, operands, attributes_of(operator, reading) or {})
 
@@ -277,7 +277,7 @@ def _with_size(shape: Sequence[int], batch: int | None, size: _Size) -> tuple[in
 def _has_types(operator: Made, reading: Reading, types: Mapping[Node, str]) -> bool:
     """Check whether inputs have element types that the pattern wants, before arrays are made for them."""
     return all(
-        not any(each.problem(tensor(elements.shape, elements.dtype)) for each in node.conditions)
+        not any(condition.problem(tensor(elements.shape, elements.dtype)) for condition in node.conditions)
         and types.get(node) in (None, elements.dtype)
         for pairs in _operands(operator, reading).values()
         for node, elements in pairs
@@ -329,7 +329,7 @@ def attributes_of(operator: Made, reading: Reading) -> dict[str, Any] | None:
 def built(op: str, operands: Mapping[str, Sequence[Value]], attributes: Mapping[str, Any]) -> list[Value]:
     """Build an operator and return its results."""
     definition = find_op(op)
-    several = {each.name for each in definition.operands if each.arity == "variadic"}
-    given = {name: list(each) if name in several else each[0] for name, each in operands.items() if each}
+    several = {operand.name for operand in definition.operands if operand.arity == "variadic"}
+    given = {name: list(operand) if name in several else operand[0] for name, operand in operands.items() if operand}
     made = definition(**given, **attributes)
     return list(made) if isinstance(made, (list, tuple)) else [made]

@@ -39,7 +39,7 @@ class CProgram:
         """Compile the program for arguments of these sizes at most, because its memory is static."""
         self._inputs, self._outputs = _tensors(module)
         sizes = [self._sizes(arguments) for arguments in calls]
-        bounds = {name: f"0..{max(each[name] for each in sizes)}" for name in (sizes[0] if sizes else ())}
+        bounds = {name: f"0..{max(size[name] for size in sizes)}" for name in (sizes[0] if sizes else ())}
         load_functions(libraries_of(parse_target(target).name))
         self._library = load_library(sources(module, target, bind=bounds), find_compiler(), _FLAGS)
         self._numbers = count()
@@ -57,20 +57,20 @@ class CProgram:
 
     def _sizes(self, arguments: Sequence[ndarray]) -> dict[str, int]:
         """Return the numbers of dynamic sizes, in the order of a call's parameters."""
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for info, array in zip(self._inputs, arguments, strict=True):
             for size, number in zip(_dims(info), array.shape, strict=True):
                 if str(size).isidentifier():
-                    found.setdefault(str(size), number)
-        return found
+                    sizes.setdefault(str(size), number)
+        return sizes
 
     def _unwritten(self, info: TensorInfo, sizes: Mapping[str, int]) -> ndarray:
         """Return memory before or after a forbidden page, filled with a pattern that no result should have."""
         shape = [size.evaluate(dict(sizes)) if isinstance(size, SymExpr) else size for size in _dims(info)]
         element = stored(info.dtype)
         filled = numpy.full(prod(shape) * element.itemsize, 0xA5, "uint8").view(element).reshape(shape)
-        found: ndarray = guarded(filled, at_end=next(self._numbers) % 3 != 2)
-        return found
+        unwritten: ndarray = guarded(filled, at_end=next(self._numbers) % 3 != 2)
+        return unwritten
 
     def _message(self, status: int) -> str:
         tell = self._library.model_message
@@ -87,16 +87,16 @@ def load_functions(libraries: tuple[str, ...]) -> None:
 
     They stay loaded in this process.
     """
-    for each in libraries:
-        if each.endswith(".c"):
-            load_library({"functions.c": f'#include "{each}"\n'}, find_compiler(), ("-O1",), mode=ctypes.RTLD_GLOBAL)
+    for library in libraries:
+        if library.endswith(".c"):
+            load_library({"functions.c": f'#include "{library}"\n'}, find_compiler(), ("-O1",), mode=ctypes.RTLD_GLOBAL)
         else:
-            ctypes.CDLL(each, mode=ctypes.RTLD_GLOBAL)
+            ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
 
 
 def _tensors(module: Module) -> tuple[list[TensorInfo], list[TensorInfo]]:
     """Return the parameter and result types of "main"."""
-    (main,) = (each for each in functions_in(module.operation) if symbol_name(each) == "main")
+    (main,) = (function for function in functions_in(module.operation) if symbol_name(function) == "main")
     type_ = function_type_of(main)
     infos: list[list[Any]] = [[decode(each) for each in types] for types in (type_.inputs, type_.results)]
     if not all(isinstance(info, TensorInfo) for each in infos for info in each):

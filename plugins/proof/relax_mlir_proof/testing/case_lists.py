@@ -38,7 +38,7 @@ def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
         "operators": _operators,
         "composites": _composites,
         "recipes": cases_of_recipe,
-        "models": lambda subject: (*(each.case for each in all_models()), *models_of_recipe(subject)),
+        "models": lambda subject: (*(model.case for model in all_models()), *models_of_recipe(subject)),
         "graphs": lambda _: random_graphs(),
     }
     return [case for group in GROUPS if group in chosen for case in found[group](subject)]
@@ -50,7 +50,7 @@ def _composites(subject: Subject) -> Iterator[Case]:
 
 
 def _codegens(subject: Subject) -> list[type[Codegen]]:
-    names = [each.partition("{")[0] for each in subject.codegens]
+    names = [codegen.partition("{")[0] for codegen in subject.codegens]
     return [codegen for codegen in all_codegens() if codegen.name in names]
 
 
@@ -92,8 +92,8 @@ def _spread(cases: Sequence[Case]) -> Iterator[Case]:
 
 def named_operators(subject: Subject) -> frozenset[str] | None:
     """Return the operators that the patterns of a codegen name, or None for a target, which takes all of them."""
-    found = _codegens(subject)
-    return frozenset().union(*map(operators_of, found)) if found else None
+    codegens = _codegens(subject)
+    return frozenset().union(*map(operators_of, codegens)) if codegens else None
 
 
 def cases_by_pattern(subject: Subject) -> dict[str, frozenset[str]]:
@@ -102,7 +102,7 @@ def cases_by_pattern(subject: Subject) -> dict[str, frozenset[str]]:
     A pattern's cases are its composites, or the rows of its operators.
     """
     found = {}
-    recipes = [each.name for each in cases_of_recipe(subject)] if _codegens(subject) else []
+    recipes = [listed_case.name for listed_case in cases_of_recipe(subject)] if _codegens(subject) else []
     for codegen in _codegens(subject):
         for op in codegen.recipe.ops if codegen.recipe is not None else ():
             if layers := frozenset(name for name in recipes if name.partition(" ")[0] == op.name):

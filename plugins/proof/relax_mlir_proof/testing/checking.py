@@ -100,14 +100,14 @@ def _never_run(subject: Subject, chosen: Sequence[Case], verdicts: Sequence[Verd
 
     A pattern with some of its cases chosen counts if none of these has a module.
     """
-    names, found = {each.name for each in chosen}, {}
+    names, found = {listed_case.name for listed_case in chosen}, {}
     for pattern, cases in cases_by_pattern(subject).items():
-        own = [each for each in verdicts if each.case in cases]
-        has_run = any(each.taken or each.is_fault for each in own)
+        own = [verdict for verdict in verdicts if verdict.case in cases]
+        has_run = any(verdict.taken or verdict.is_fault for verdict in own)
         if has_run or not (cases & names or is_whole and not cases):
             continue
-        if cases <= names or all(each.verdict == ABSENT for each in own):
-            reason = next((each.reason for each in own if each.reason), "")
+        if cases <= names or all(verdict.verdict == ABSENT for verdict in own):
+            reason = next((verdict.reason for verdict in own if verdict.reason), "")
             found[pattern] = reason or ("none of its cases began" if cases and not own else "no module could be made")
     return found
 

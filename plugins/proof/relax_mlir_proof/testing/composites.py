@@ -92,7 +92,7 @@ def cases_of_pattern(
     first = _TreeModules(composite, found[0], found[1:], None, preferred)
     for tree in found:
         modules = first if tree is found[0] else _TreeModules(composite, tree, None, first, preferred)
-        operators = {each.op for each in tree.operators}
+        operators = {operator.op for operator in tree.operators}
         windows = WINDOWS if any(map(has_window, operators)) else ()
         edges = EDGES if {"relax.dequantize", "relax.quantize"} <= operators else ()
         for variant in (*variants[:1], *edges, *windows, *variants[1:]) if operators else (PLAIN,):
@@ -170,7 +170,7 @@ class _TreeModules:
     def _is_first_without_module(self) -> bool:
         if self._others is None:
             return False
-        return all(self._first_matched(each, PLAIN, known=_Found({}, True))[0] is None for each in self._others)
+        return all(self._first_matched(name, PLAIN, known=_Found({}, True))[0] is None for name in self._others)
 
     def _first_matched(self, tree: Tree, variant: Variant, known: _Found | None) -> tuple[_Found | None, str]:
         """Return the operator calls of a module that the pattern matches, or None and a description of the attempts.
@@ -185,7 +185,7 @@ class _TreeModules:
         random, count, why, fallback = seeded(tree.name, 0), 0, "", None
         rows = {} if known is None else known.rows
         # Checks may want types that the pattern does not state.
-        choices = sorted(_quantized_types(tree), key=lambda each: known is None or each[0] != known.types)
+        choices = sorted(_quantized_types(tree), key=lambda type_: known is None or type_[0] != known.types)
         for chosen_types, types in (*choices, ((), {})):
             is_short = bool(types) or known is not None
             search = Search(tree, _FEW_STEPS if is_short else _MOST_STEPS, variant, types, rows)
@@ -210,25 +210,27 @@ def _quantized_types(tree: Tree) -> Iterator[tuple[tuple[str, str], dict[Node, s
     """Yield element types for the integers of a tree: of activations and results, and of weights. Biases are i32."""
     data = [
         node
-        for each in tree.operators
-        if each.op in ("relax.dequantize", "relax.quantize") and each.operands
-        for node in each.operands.get("data", ())
+        for operator in tree.operators
+        if operator.op in ("relax.dequantize", "relax.quantize") and operator.operands
+        for node in operator.operands.get("data", ())
     ]
-    results = [each for each in tree.operators if each.op == "relax.quantize"]
+    results = [operator for operator in tree.operators if operator.op == "relax.quantize"]
     activations = [each for each in data if isinstance(each, Leaf) and not each.is_constant]
     constants = [each for each in data if isinstance(each, Leaf) and each.is_constant]
     for activation, weight in _TYPES if data and results else ():
-        types: dict[Node, str] = {each: weight if _is_weight(tree, each) else "i32" for each in constants}
+        types: dict[Node, str] = {constant: weight if _is_weight(tree, constant) else "i32" for constant in constants}
         yield (activation, weight), {**dict.fromkeys((*activations, *results), activation), **types}
 
 
 def _is_weight(tree: Tree, leaf: Leaf) -> bool:
     """Check whether a product reads a constant, through operators that do not add."""
-    reader = next(each for each in tree.operators if any(leaf in nodes for nodes in (each.operands or {}).values()))
+    reader = next(
+        operator for operator in tree.operators if any(leaf in nodes for nodes in (operator.operands or {}).values())
+    )
     return not any(
-        each.op == "relax.add" and reader in nodes
-        for each in tree.operators
-        for nodes in (each.operands or {}).values()
+        operator.op == "relax.add" and reader in nodes
+        for operator in tree.operators
+        for nodes in (operator.operands or {}).values()
     )
 
 
@@ -259,6 +261,6 @@ def _tried(search: Search, count: int, refusal: str) -> str:
 
 def _last(module: Module, tree: Tree) -> Operation:
     """Return the operation that computes the root."""
-    wanted = tree.operators[-1].op
+    op = tree.operators[-1].op
     (main,) = functions_in(module.operation)
-    return [each for each in operations_in(main) if each.name == wanted][-1]
+    return [operation for operation in operations_in(main) if operation.name == op][-1]

@@ -98,13 +98,13 @@ class _Difference:
         """Tell borders, which padding reaches, and channels, which have scales and biases of their own."""
         axis, rank = self._by.channel_axis, self._wrong.ndim
         border = numpy.zeros(self._wrong.shape, bool)
-        for each in self._by.spatial_axes:
-            places = numpy.arange(self._wrong.shape[each])
+        for spatial_axis in self._by.spatial_axes:
+            places = numpy.arange(self._wrong.shape[spatial_axis])
             at_end = (places == 0) | (places == places[-1]) if places.size else places == 0
-            border |= at_end.reshape([-1 if place == each % rank else 1 for place in range(rank)])
+            border |= at_end.reshape([-1 if place == spatial_axis % rank else 1 for place in range(rank)])
         if self._by.is_padded and not self._wrong[~border].any() and (~border).any():
             return Diagnosis("padding", "only at borders")
-        others = tuple(each for each in range(rank) if each != axis % rank)
+        others = tuple(index for index in range(rank) if index != axis % rank)
         counts, wrong = self._inside.sum(others), (self._wrong & self._inside).sum(others)
         right = (counts > 0) & ~self._wrong.any(others)
         if right.any() and wrong.any() and (wrong > counts / 2)[wrong > 0].mean() > 0.5:
@@ -137,7 +137,7 @@ class _Difference:
         axis = self._by.channel_axis
         channels = numpy.moveaxis(self._steps, axis, 0).reshape(self._steps.shape[axis], -1)
         inside = numpy.moveaxis(self._inside, axis, 0).reshape(channels.shape)
-        found = [each[seen] for each, seen in zip(channels, inside, strict=True) if seen.any()]
+        found = [channel[seen] for channel, seen in zip(channels, inside, strict=True) if seen.any()]
         if found and all(each.max() - each.min() <= 1 for each in found) and any(abs(each).max() > 1 for each in found):
             return Diagnosis("zero point", "by a constant in each channel: a zero point of operands, or a bias")
         return None

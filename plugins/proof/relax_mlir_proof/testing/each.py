@@ -110,33 +110,33 @@ def compared(values: ProgramValues, other: ByNode, tolerance: float | None, by: 
 def _problem(
     found: Arrays,
     isolated: Arrays | None,
-    wanted: Arrays,
+    arrays: Arrays,
     known: Arrays | None,
     tolerance: float | None,
     by: str,
     refused: str,
 ) -> str:
-    if known is not None and is_far(wanted, known, tolerance):
+    if known is not None and is_far(arrays, known, tolerance):
         return f"{by} gives another value than the definition" if by else REWRITTEN
-    if isolated is not None and is_far(isolated, wanted, tolerance):
+    if isolated is not None and is_far(isolated, arrays, tolerance):
         return OWN
     if refused:
         return refused
-    if is_far(found, wanted if known is None else known, tolerance):
+    if is_far(found, arrays if known is None else known, tolerance):
         return IN_PROGRAM if isolated is None else ACCUMULATED
     return ""
 
 
 def first_wrong(values: Sequence[Observed]) -> Observed | None:
     """Return the first value that is wrong by itself, or else the first with an accumulated error."""
-    return next((each for each in values if each.problem and each.problem != ACCUMULATED), None) or next(
-        (each for each in values if each.problem), None
+    return next((value for value in values if value.problem and value.problem != ACCUMULATED), None) or next(
+        (value for value in values if value.problem), None
     )
 
 
-def is_far(found: Arrays, wanted: Arrays, tolerance: float | None) -> bool:
+def is_far(found: Arrays, arrays: Arrays, tolerance: float | None) -> bool:
     """Check whether values exceed the tolerance of right code."""
-    return len(found) != len(wanted) or any(_is_far(*pair, tolerance) for pair in zip(found, wanted, strict=True))
+    return len(found) != len(arrays) or any(_is_far(*pair, tolerance) for pair in zip(found, arrays, strict=True))
 
 
 def _is_far(found: numpy.ndarray, wanted: numpy.ndarray, tolerance: float | None) -> bool:
@@ -178,6 +178,6 @@ def cells(value: Observed) -> tuple[str, str, str, str]:
 
 def counts(values: Sequence[Observed], other: ByNode, by: str) -> str:
     """Count the values that both programs have. The others are no errors."""
-    both = sum(each.rewritten is not None for each in values)
-    rest = len(set(other) - {RESULTS} - {each.nodes[-1] for each in values if each.nodes})
+    both = sum(value.rewritten is not None for value in values)
+    rest = len(set(other) - {RESULTS} - {value.nodes[-1] for value in values if value.nodes})
     return f"{counted(both, 'value')} of both, {len(values) - both} of this program alone, {rest} of {by} alone\n"

@@ -111,7 +111,7 @@ class _Edging:
         choice: _Choice,
     ) -> None:
         self.module, self._calls, self._edge, self._random, self._choice = module, calls, edge, random, choice
-        self._main = next(each for each in functions_in(module.operation) if symbol_name(each) == "main")
+        self._main = next(function for function in functions_in(module.operation) if symbol_name(function) == "main")
         found = [each for each in operations_in(self._main) if each.name in (_QUANTIZE, _DEQUANTIZE)]
         self._found = [each for each in found if all(map(is_constant, each.operands[1:3]))]
         tensors = self._tensors()
@@ -132,8 +132,8 @@ class _Edging:
     def setup(self) -> Setup:
         """Return the module and its calls. Scales of results follow from the results in floating point."""
         values = list(body_of(self._main).arguments)
-        given = [self._calls[0]] * _TIED_CALLS if self._has_ties and len(self._calls) == 1 else self._calls
-        calls = [[self._argument(*each) for each in zip(values, arguments, strict=True)] for arguments in given]
+        _calls = [self._calls[0]] * _TIED_CALLS if self._has_ties and len(self._calls) == 1 else self._calls
+        calls = [[self._argument(*each) for each in zip(values, arguments, strict=True)] for arguments in _calls]
         for tensor in self._results:
             self._set_result(tensor, calls[0])
         return Setup(self.module, calls)
@@ -150,18 +150,18 @@ class _Edging:
 
     def _tensors(self) -> list[_Tensor]:
         """Return the quantized activations in the order of the module."""
-        found: dict[object, _Tensor] = {}
+        tensors: dict[object, _Tensor] = {}
         for operation in self._found:
             if operation.name == _QUANTIZE:
                 maker = maker_before_moves(operation.operands[0])  # of integers that were only moved
                 is_moved = maker is not None and maker.name == _DEQUANTIZE and not is_constant(maker.operands[0])
                 key = _origin(maker.operands[0]) if maker is not None and is_moved else operation
-                if key in found:
-                    found[operation] = found[key]
-                found.setdefault(operation, _Tensor()).operations.append(operation)
+                if key in tensors:
+                    tensors[operation] = tensors[key]
+                tensors.setdefault(operation, _Tensor()).operations.append(operation)
             elif not is_constant(operation.operands[0]):
-                found.setdefault(_origin(operation.operands[0]), _Tensor()).operations.append(operation)
-        return list(dict.fromkeys(found.values()))
+                tensors.setdefault(_origin(operation.operands[0]), _Tensor()).operations.append(operation)
+        return list(dict.fromkeys(tensors.values()))
 
     # ---- operands ----
 
@@ -181,7 +181,7 @@ class _Edging:
     def _set_weights(self, operation: Operation) -> None:
         """Set weights that use their type, with scales and a zero point by the choice."""
         array, dtype = elements_of(operation.operands[0]), dtype_of(operation.operands[0])
-        product = next((each for each in users_of(operation.results[0]) if each.name in PRODUCTS), None)
+        product = next((user for user in users_of(operation.results[0]) if user.name in PRODUCTS), None)
         if array is None or "int" not in array.dtype.name:
             return
         limits = numpy.iinfo(stored(dtype)) if dtype not in ("i4", "ui4") else None
@@ -205,10 +205,10 @@ class _Edging:
     def _set_bias(self, operation: Operation) -> None:
         """Set a bias that counts the steps of the sums, and brings the sums near the limits of i32 if asked to."""
         reader = next(iter(users_of(operation.results[0])))
-        product = next(made_by(each) for each in reader.operands if each != operation.results[0])
+        product = next(made_by(operand) for operand in reader.operands if operand != operation.results[0])
         assert product is not None
-        data, weights = (made_by(each) for each in product.operands[:2])
-        tensor = next((each for each in self._inputs if data in each.operations), None)
+        data, weights = (made_by(operand) for operand in product.operands[:2])
+        tensor = next((input_ for input_ in self._inputs if data in input_.operations), None)
         array = elements_of(operation.operands[0])
         if tensor is None or weights is None or weights.name != _DEQUANTIZE or array is None:
             return
@@ -230,7 +230,7 @@ class _Edging:
         assert array is not None
         zero = _number(weights, 2).reshape(-1)[0]
         axis = _weight_axis(product, array.ndim)
-        others = tuple(each for each in range(array.ndim) if each != axis)
+        others = tuple(index for index in range(array.ndim) if index != axis)
         data = max(abs(tensor.low - tensor.zero), abs(tensor.high - tensor.zero))
         return numpy.asarray(abs(array.astype("int64") - int(zero)).sum(others) * data)
 
@@ -239,7 +239,7 @@ class _Edging:
     def _argument(self, value: Value, array: ndarray) -> ndarray:
         """Return an argument: integers of a tensor, or the real numbers that they represent."""
         info = decode(value.type)
-        tensor = next((each for each in self._inputs if _reads(each, value)), None)
+        tensor = next((input_ for input_ in self._inputs if _reads(input_, value)), None)
         if tensor is None or not isinstance(info, TensorInfo):
             return array
         numbers = self._random.integers(tensor.low, tensor.high + 1, array.shape)
@@ -251,7 +251,7 @@ class _Edging:
 
     def _set_result(self, tensor: _Tensor, arguments: Sequence[ndarray]) -> None:
         """Set the scale of a result by its largest real number, and its zero point."""
-        quantize = next(each for each in tensor.operations if each.name == _QUANTIZE)
+        quantize = next(operation for operation in tensor.operations if operation.name == _QUANTIZE)
         reals = self._reals(quantize, arguments)
         limits = numpy.iinfo(stored(tensor.dtype))
         span = (int(limits.max) - int(limits.min)) / 255
@@ -265,9 +265,9 @@ class _Edging:
     def _unit(self, quantize: Operation) -> float:
         """Return the largest step of the real numbers in front of a quantize, of all channels and summands."""
         if (product := next((each for each in _before(quantize) if each.name in PRODUCTS), None)) is None:
-            return max((float(_number(each, 1).max()) for each in _dequantized_before(quantize)), default=1.0)
-        makers = (made_by(each) for each in product.operands[:2])
-        found = [_number(each, 1).max() for each in makers if each is not None and each.name == _DEQUANTIZE]
+            return max((float(_number(operation, 1).max()) for operation in _dequantized_before(quantize)), default=1.0)
+        makers = (made_by(operand) for operand in product.operands[:2])
+        found = [_number(maker, 1).max() for maker in makers if maker is not None and maker.name == _DEQUANTIZE]
         return float(numpy.prod(found))
 
     def _reals(self, quantize: Operation, arguments: Sequence[ndarray]) -> ndarray:
@@ -278,9 +278,9 @@ class _Edging:
             if operation != quantize:
                 return run
 
-            def kept(frame: Frame, *given: HeldValue) -> list[HeldValue] | HeldValue:
-                seen.append(numpy.asarray(given[0], "float64"))
-                return run(frame, *given)
+            def kept(frame: Frame, *held_values: HeldValue) -> list[HeldValue] | HeldValue:
+                seen.append(numpy.asarray(held_values[0], "float64"))
+                return run(frame, *held_values)
 
             return kept
 
@@ -293,13 +293,13 @@ class _Edging:
         self, operations: Sequence[Operation], scale: ndarray | numpy.floating, zero: int, axis: int | None = None
     ) -> None:
         """Set the scale and the zero point of operations."""
-        for each in operations:
-            dtype, many = dtype_of(each.operands[2]), numpy.asarray(scale, "float32")
-            self._set(each, 1, many, dtype_of(each.operands[1]))
-            self._set(each, 2, numpy.full(many.shape, zero).astype(stored(dtype)), dtype)
+        for operation in operations:
+            dtype, many = dtype_of(operation.operands[2]), numpy.asarray(scale, "float32")
+            self._set(operation, 1, many, dtype_of(operation.operands[1]))
+            self._set(operation, 2, numpy.full(many.shape, zero).astype(stored(dtype)), dtype)
             if many.ndim and axis is not None:
-                type_ = ir.IntegerType.get_signless(64, each.context)
-                each.attributes["axis"] = ir.IntegerAttr.get(type_, axis)
+                type_ = ir.IntegerType.get_signless(64, operation.context)
+                operation.attributes["axis"] = ir.IntegerAttr.get(type_, axis)
 
     def _set(self, operation: Operation, place: int, array: ndarray, dtype: str) -> None:
         with operation.location, ir.InsertionPoint(operation):
@@ -308,7 +308,7 @@ class _Edging:
 
 def _reads(tensor: _Tensor, value: Value) -> bool:
     """Check whether integers come from an argument, or are quantized from an argument."""
-    return any(value in (each.operands[0], _origin(each.operands[0])) for each in tensor.operations)
+    return any(value in (operation.operands[0], _origin(operation.operands[0])) for operation in tensor.operations)
 
 
 def _origin(value: Value) -> object:
@@ -330,9 +330,9 @@ def _before(operation: Operation) -> Iterator[Operation]:
 
 
 def _dequantized_before(quantize: Operation) -> list[Operation]:
-    operands = [value for each in (quantize, *_before(quantize)) for value in each.operands]
+    operands = [value for operation in (quantize, *_before(quantize)) for value in operation.operands]
     makers = [made_by(value) for value in operands]
-    return [each for each in makers if each is not None and each.name == _DEQUANTIZE]
+    return [maker for maker in makers if maker is not None and maker.name == _DEQUANTIZE]
 
 
 def _is_result(operation: Operation) -> bool:
@@ -344,8 +344,8 @@ def _is_bias(operation: Operation) -> bool:
     """Check whether an operation dequantizes a constant that is added to a product."""
     if operation.name != _DEQUANTIZE or not is_constant(operation.operands[0]):
         return False
-    readers = [each for each in users_of(operation.results[0]) if each.name == "relax.add"]
-    others = (made_by(value) for each in readers for value in each.operands if value != operation.results[0])
+    readers = [user for user in users_of(operation.results[0]) if user.name == "relax.add"]
+    others = (made_by(value) for reader in readers for value in reader.operands if value != operation.results[0])
     return any(each is not None and each.name in PRODUCTS for each in others)
 
 
@@ -357,6 +357,6 @@ def _weight_axis(product: Operation, rank: int) -> int | None:
 
 
 def _number(operation: Operation, place: int) -> ndarray:
-    if (found := elements_of(operation.operands[place])) is None:
+    if (elements := elements_of(operation.operands[place])) is None:
         raise RelaxError(f"{operation.name} has no constant operand {place}")
-    return numpy.asarray(found)
+    return numpy.asarray(elements)

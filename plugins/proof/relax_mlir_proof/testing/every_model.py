@@ -12,6 +12,6 @@ from .core.networks import Model
 
 def all_models() -> list[Model]:
     """Return the models in the order of files and definitions."""
-    names = [each.name for each in pkgutil.iter_modules(models.__path__)]
+    names = [iter_module.name for iter_module in pkgutil.iter_modules(models.__path__)]
     modules = (importlib.import_module(f"{models.__name__}.{name}") for name in names)
-    return [each for module in modules for each in vars(module).values() if isinstance(each, Model)]
+    return [var for module in modules for var in vars(module).values() if isinstance(var, Model)]

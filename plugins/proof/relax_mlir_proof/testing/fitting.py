@@ -47,12 +47,12 @@ class Reading(NamedTuple):
 @cache
 def rows_of(op: str) -> tuple[Row, ...]:
     """Return the rows of an operator by its full name."""
-    return tuple(each for each in all_rows() if each.op == op)
+    return tuple(row for row in all_rows() if row.op == op)
 
 
 def all_rows(families: Sequence[str] = ()) -> tuple[Row, ...]:
     """Return the rows of all families of operators, or of some."""
-    chosen = families or [each.name for each in pkgutil.iter_modules(operators.__path__)]
+    chosen = families or [iter_module.name for iter_module in pkgutil.iter_modules(operators.__path__)]
     modules = (importlib.import_module(f"{operators.__name__}.{family}") for family in chosen)
     return tuple(row for module in modules for row in module.ROWS)
 
@@ -105,8 +105,8 @@ def has_window(op: str) -> bool:
 
 def _rank_of_window(op: str) -> int:
     """Return the number of dimensions that windows move along, which is in the operator's name, or 0."""
-    found = re.search(r"([123])d", op)
-    return int(found[1]) if found else 0
+    match = re.search(r"([123])d", op)
+    return int(match[1]) if match else 0
 
 
 def _row_with(row: Row, stated: Sequence[tuple[str, Any]]) -> Row | None:
@@ -166,7 +166,7 @@ class _Call(NamedTuple):
                 tensors[operand.name] = texts
             elif texts:
                 return None
-        if any(len(tensors.get(name, ())) != len(each) for name, each in known.items()):
+        if any(len(tensors.get(name, ())) != len(value) for name, value in known.items()):
             return None
         return _Call(row, tensors, shapes, known, sizes)
 
@@ -176,7 +176,7 @@ class _Call(NamedTuple):
         """Yield the calls with an element type."""
         types = [self._dtype(text, dtype) for _, text, _ in self._values()]
         if any(
-            info is not None and info.dtype != each for (_, _, info), each in zip(self._values(), types, strict=True)
+            info is not None and info.dtype != type_ for (_, _, info), type_ in zip(self._values(), types, strict=True)
         ):
             return
         for shapes, sizes in self._shapes(wanted, beside):
@@ -215,8 +215,8 @@ class _Call(NamedTuple):
         if sizes is not None:
             yield [_numbers(text.shape(sizes)) for text in texts], sizes
         if known:
-            given = _numbers(known[0])
-            for shape in (given, *_broadcast(given)) if not self.row.name else (given,):
+            numbers = _numbers(known[0])
+            for shape in (numbers, *_broadcast(numbers)) if not self.row.name else (numbers,):
                 yield [() if text.number else shape for text in texts], letters
         for shape in self.sizes.shapes if is_alike else ():
             yield alike(shape), letters
@@ -224,7 +224,7 @@ class _Call(NamedTuple):
 
 def shapes_read(operator: Made, name: str, letters: Mapping[str, int]) -> list[tuple[int, ...]]:
     """Return the distinct shapes of an operand in rows of the operator."""
-    place = next(number for number, each in enumerate(find_op(operator.op).operands) if each.name == name)
+    place = next(number for number, operand in enumerate(find_op(operator.op).operands) if operand.name == name)
     found = (listed(row.operands[place]) for row in rows_for(operator) if place < len(row.operands))
     return list(dict.fromkeys(_numbers(texts[0].shape(letters)) for texts in found if texts and texts[0].dtype))
 

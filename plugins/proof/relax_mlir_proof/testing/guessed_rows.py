@@ -40,22 +40,22 @@ def guessed_rows(op: str) -> tuple[Row, ...]:
     Operators on scalars or objects have no rows, because no array can be passed for these.
     """
     operands = find_op(op).operands
-    if any(each.kind in ("scalar", "elementwise", "object") for each in operands):
+    if any(operand.kind in ("scalar", "elementwise", "object") for operand in operands):
         return ()
-    kept = [[each for each in operands if each.arity != "optional"], list(operands)]
+    kept = [[operand for operand in operands if operand.arity != "optional"], list(operands)]
     present = [*kept[:1], *(kept[1:] if len(kept[0]) < len(kept[1]) else ())]
     return tuple(row for chosen in present for row in _rows(op, operands, chosen))
 
 
 def _rows(op: str, operands: Sequence[OperandDef], present: Sequence[OperandDef]) -> Iterator[Row]:
-    tensors = [each for each in present if each.kind != "shape"]
+    tensors = [operand_def for operand_def in present if operand_def.kind != "shape"]
     for types in _types(len(tensors)):
         for sizes in _SIZES if len(tensors) > 1 else _SIZES[:1]:
             texts = {
-                each.name: OperandText(sizes[min(place, len(sizes) - 1)], dtype)
-                for place, (each, dtype) in enumerate(zip(tensors, types, strict=True))
+                tensor.name: OperandText(sizes[min(place, len(sizes) - 1)], dtype)
+                for place, (tensor, dtype) in enumerate(zip(tensors, types, strict=True))
             }
-            yield Row(op, tuple(_given(each, texts, each in present) for each in operands), "", {}, {})
+            yield Row(op, tuple(_given(operand, texts, operand in present) for operand in operands), "", {}, {})
 
 
 def _given(

@@ -40,13 +40,13 @@ _REQUANTIZE, _QUANTIZE, _DEQUANTIZE = "relax.requantize", "relax.quantize", "rel
 
 def recipes_of(names: Sequence[str]) -> dict[str, Recipe]:
     """Return the recipes of codegens and targets, by name. Others have no entry."""
-    found = {}
+    recipes = {}
     for name in names:
         try:
-            found[name] = find_recipe(name).recipe
+            recipes[name] = find_recipe(name).recipe
         except OptionError:
             continue
-    return found
+    return recipes
 
 
 class Expected(NamedTuple):
@@ -66,7 +66,7 @@ def expected_of(module: Module, group: str, case_subject: str, names: Sequence[s
         entry = recipe.entry(case_subject)
         entries = recipe.ops if entry is None and group != "composites" else [entry] if entry is not None else []
         steps = max([steps, *(int(each.out is None) for each in entries)])
-        if any(each.out is not None for each in recipe.ops):
+        if any(op.out is not None for op in recipe.ops):
             try:
                 RequantizePass(name).run((copy := integers.copy()).operation)
             except RelaxError:  # `out=` does not state the numbers of these layers: their ties are undetermined
@@ -78,7 +78,7 @@ def expected_of(module: Module, group: str, case_subject: str, names: Sequence[s
 
 def _has_free_rounding(module: Module) -> bool:
     """Check whether a result is rounded from real numbers, not from the integers of a recipe."""
-    return any(each.name == _QUANTIZE and _is_computed(each) for each in operations_in(module.operation))
+    return any(operation.name == _QUANTIZE and _is_computed(operation) for operation in operations_in(module.operation))
 
 
 def _is_computed(quantize: Operation) -> bool:
@@ -101,7 +101,7 @@ def steps_of(module: Module, arrays: Sequence[ndarray]) -> list[ndarray | None]:
 
 
 def _results(module: Module) -> Sequence[Value]:
-    main = next(each for each in functions_in(module.operation) if symbol_name(each) == "main")
+    main = next(function for function in functions_in(module.operation) if symbol_name(function) == "main")
     return last_of(body_of(main)).operands
 
 
@@ -120,7 +120,7 @@ def _before_views(value: Value, array: ndarray) -> ndarray:
             array = array.transpose(numpy.argsort(maker.opview.axes or range(array.ndim)[::-1]))
         sizes = [str(each) for each in shape_of(value) or ()]
         if all(map(str.isdecimal, sizes)):
-            array = array.reshape([int(each) for each in sizes])
+            array = array.reshape([int(size) for size in sizes])
     return array
 
 
@@ -156,20 +156,20 @@ class Rounding(NamedTuple):
 
 def last_rounding(module: Module, arguments: Sequence[ndarray]) -> Rounding | None:
     """Return the last rounding of a call of main, or None if there is none with one zero point."""
-    found: list[Rounding | None] = []
+    roundings: list[Rounding | None] = []
 
     def around(operation: Operation, run: Step) -> Step:
         if operation.name != _REQUANTIZE and not (operation.name == _QUANTIZE and _is_computed(operation)):
             return run
 
-        def kept(frame: Frame, *given: HeldValue) -> list[HeldValue] | HeldValue:
-            found.append(_rounding(operation, [numpy.asarray(each) for each in given]))
-            return run(frame, *given)
+        def kept(frame: Frame, *held_values: HeldValue) -> list[HeldValue] | HeldValue:
+            roundings.append(_rounding(operation, [numpy.asarray(held_value) for held_value in held_values]))
+            return run(frame, *held_values)
 
         return kept
 
     Machine(module.operation, around=around).call("main", list(arguments))
-    return found[-1] if found else None
+    return roundings[-1] if roundings else None
 
 
 def _rounding(operation: Operation, given: Sequence[ndarray]) -> Rounding | None:
@@ -200,7 +200,7 @@ def _axes(product: Operation) -> tuple[int, tuple[int, ...]]:
     rank = product.results[0].type.rank
     layout = str(getattr(product.opview, "data_layout", None) or getattr(product.opview, "layout", ""))
     channel = output_axis(product.results[0]) if product.name in CONVOLUTIONS else max(layout.find("C"), 1)
-    return channel - rank, tuple(each - rank for each in range(1, rank) if each != channel)
+    return channel - rank, tuple(index - rank for index in range(1, rank) if index != channel)
 
 
 def _producer(operation: Operation) -> Operation | None:

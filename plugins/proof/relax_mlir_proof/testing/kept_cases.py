@@ -69,7 +69,7 @@ def kept_case(path: str) -> Case:
         module = Module.parse(source.read_text(encoding="utf-8"), str(source))
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError(f"'{path}' is no case that --keep wrote: cannot read '{source}': {error}") from None
-    main = next((each for each in functions_in(module.operation) if symbol_name(each) == "main"), None)
+    main = next((function for function in functions_in(module.operation) if symbol_name(function) == "main"), None)
     if main is None:
         raise OptionError(f"'{source}' has no function @main, which is what a case calls")
     if not (calls := [list(_read_arguments(file, main)) for file in _files(path)]):
@@ -83,7 +83,7 @@ def _write(subject: Subject, case: Case, seed: int, path: str) -> str:
         setup = case.make(seed)
         os.makedirs(path, exist_ok=True)
         write_whole(os.path.join(path, _MODULE), f"{setup.module}\n".encode())
-        main = next(each for each in functions_in(setup.module.operation) if symbol_name(each) == "main")
+        main = next(function for function in functions_in(setup.module.operation) if symbol_name(function) == "main")
         names = argument_names(main)
         expected = expected_of(setup.module, case.group, case.subject, subject.codegens or (subject.target,)).module
         for number, arguments in enumerate(setup.calls):

@@ -78,7 +78,7 @@ class Noise:
             [decode(value.type) for value in operation.operands],
             [decode(value.type) for value in operation.results],
         )
-        operands, results = ([_element(info) for info in each] for each in types)
+        operands, results = ([_element(info) for info in type_] for type_ in types)
         if name in TO_INTEGERS and is_float(operands[0]) and not is_float(results[0]):
             run = self._with_any_for_nan(run)
         if name in self._deviating:
@@ -119,9 +119,13 @@ class Noise:
         With `is_whole`, one such element makes all results random.
         """
 
-        def with_any(frame: Frame, *given: HeldValue) -> list[ndarray]:
-            found = run(frame, *given)
-            operands = [numpy.asarray(each, "float64") for each in given if isinstance(each, numpy.ndarray)]
+        def with_any(frame: Frame, *held_values: HeldValue) -> list[ndarray]:
+            found = run(frame, *held_values)
+            operands = [
+                numpy.asarray(held_value, "float64")
+                for held_value in held_values
+                if isinstance(held_value, numpy.ndarray)
+            ]
             return [
                 self._any_for_special(each, operands, is_whole) for each in (found if type(found) is list else [found])
             ]
@@ -129,10 +133,10 @@ class Noise:
         return with_any
 
     def _any_for_special(self, found: ndarray, operands: Sequence[ndarray], is_whole: bool) -> ndarray:
-        is_special = numpy.full(found.shape, is_whole and not all(numpy.isfinite(each).all() for each in operands))
-        for each in (numpy.asarray(found, "float64"), *operands):
-            if each.shape == found.shape:
-                is_special = is_special | ~numpy.isfinite(each)
+        is_special = numpy.full(found.shape, is_whole and not all(numpy.isfinite(array).all() for array in operands))
+        for operand in (numpy.asarray(found, "float64"), *operands):
+            if operand.shape == found.shape:
+                is_special = is_special | ~numpy.isfinite(operand)
         among = _SPECIAL if found.dtype.name in STEPS else [0, 1]
         return numpy.where(is_special, self._random.choice(among, found.shape).astype(found.dtype), found)
 

@@ -27,8 +27,9 @@ def page(report: Report) -> str:
     head, *rows = report.support_rows()
     kinds = ["fault" if row[4] != "0" else "right" if row[2] != "0" else "" for row in rows]
     faults = "".join(
-        f"<li class='fault'><b>{escape(each.verdict)}</b> {escape(each.case)}: {escape(each.reason)}{_again(each)}</li>"
-        for each in report.faults
+        f"<li class='fault'><b>{escape(fault.verdict)}</b> {escape(fault.case)}: {escape(fault.reason)}"
+        f"{_again(fault)}</li>"
+        for fault in report.faults
     )
     listed = f"<h2>Faults</h2><ul>{faults}</ul>" if faults else ""
     about = f"{report.summary()}; relax-mlir {VERSION}"
@@ -43,9 +44,9 @@ def _again(verdict: Verdict) -> str:
 def page_of_values(name: str, by: str, values: Sequence[Observed]) -> str:
     """Return a page with the result of each kernel and part: right, accumulated error, or fault."""
     head = ("node", "kernel or part", "error with right inputs", "error in the program", "")
-    rows = [(*cells(each), each.problem) for each in values]
+    rows = [(*cells(value), value.problem) for value in values]
     kinds = [
-        "right" if not each.problem else "accumulated" if each.problem == ACCUMULATED else "fault" for each in values
+        "right" if not value.problem else "accumulated" if value.problem == ACCUMULATED else "fault" for value in values
     ]
     about = f"{len(values)} values beside {by}, {kinds.count('fault')} wrong; relax-mlir {VERSION}"
     return _page(name, ": each value", about, "", _table(head, rows, kinds))

@@ -41,7 +41,7 @@ def trees(pattern: GraphPattern) -> Iterator[Tree]:
         finally:
             pending.extend(writer.others())
         count += 1
-        name = first = "+".join(each.op.removeprefix("relax.") for each in writer.operators)
+        name = first = "+".join(operator.op.removeprefix("relax.") for operator in writer.operators)
         for number in range(2, _MOST_TREES + 2):
             if name not in names:
                 break
@@ -108,18 +108,18 @@ class _Writer:
 
     def _repeated(self, pattern: Repeated) -> Node:
         most = _MOST_REPEATED if pattern.most is None else min(pattern.most - pattern.least, _MOST_REPEATED)
-        found = pattern.inner
+        inner = pattern.inner
         for _ in range(pattern.least + self._choice(most + 1)):
-            found = pattern.around(found)
-        return self.node(found)
+            inner = pattern.around(inner)
+        return self.node(inner)
 
     def _operator(self, pattern: Op) -> Node:
         op = pattern.names[self._choice(len(pattern.names))]
         stated = pattern.by_operator.get(op, pattern.operands)
-        operands = None if stated is None else {str(name): self._operand(each) for name, each in stated.items()}
-        made = Made(op=op, operands=operands, attributes=pattern.attributes, is_open=pattern.is_open)
-        self.operators.append(made)
-        return made
+        operands = None if stated is None else {str(name): self._operand(value) for name, value in stated.items()}
+        operator = Made(op=op, operands=operands, attributes=pattern.attributes, is_open=pattern.is_open)
+        self.operators.append(operator)
+        return operator
 
     def _operand(self, patterns: tuple[GraphPattern, ...]) -> tuple[Node, ...]:
         if len(patterns) == 1 and isinstance(patterns[0], Every):

@@ -50,10 +50,10 @@ class ProgramValues:
         if main is None or observed_name(function) not in program:
             raise OptionError(f"{name} shows no values of function '{function}', only of those of the model")
         self.calls = observed_calls(main)
-        self.nodes = [tuple(nodes_of(each)) for each in self.calls]
+        self.nodes = [tuple(nodes_of(call)) for call in self.calls]
         #: Names of the kernels and parts, and the number of calls per node.
-        self.names = [called_name(each) for each in self.calls]
-        self.counts = Counter(each[-1] for each in self.nodes if each)
+        self.names = [called_name(call) for call in self.calls]
+        self.counts = Counter(node[-1] for node in self.nodes if node)
 
     # ---- the program ----
 
@@ -82,11 +82,11 @@ class ProgramValues:
     def by_node(self) -> ByNode:
         """Return the program's values by node."""
         every, results = self.found()
-        found: dict[str, list[Arrays]] = {RESULTS: [results]}
+        arrays: dict[str, list[Arrays]] = {RESULTS: [results]}
         for nodes, values in zip(self.nodes, every, strict=True):
             if nodes:
-                found.setdefault(nodes[-1], []).append(values)
-        return found
+                arrays.setdefault(nodes[-1], []).append(values)
+        return arrays
 
     def _called(self, name: str, arguments: Sequence[object]) -> list[Any]:
         outputs = parse_signature(self._program.signature(name)).outputs
@@ -101,7 +101,7 @@ class ProgramValues:
 
     def of_model(self) -> ByNode:
         """Return the values of the model's nodes."""
-        found: dict[str, list[Arrays]] = {}
+        arrays: dict[str, list[Arrays]] = {}
 
         def around(operation: Operation, run: Step) -> Step:
             nodes = nodes_of(operation)
@@ -109,13 +109,13 @@ class ProgramValues:
             def kept(frame: object, *operands: Any) -> Any:
                 results = run(frame, *operands)
                 if nodes:
-                    found.setdefault(nodes[-1], []).insert(0, results if type(results) is list else [results])
+                    arrays.setdefault(nodes[-1], []).insert(0, results if type(results) is list else [results])
                 return results
 
             return kept
 
         results = self._interpreted(self._model, around)
-        return {**found, RESULTS: [results]}
+        return {**arrays, RESULTS: [results]}
 
     def right(self) -> tuple[list[Arrays | None], list[tuple[Any, ...]], Arrays]:
         """Return the calls' values by definition, their inputs, and the results.
@@ -148,7 +148,7 @@ class ProgramValues:
         """Return the sizes that a separate call takes as additional arrays."""
         name = observed_name(self._function, place)
         inputs = parse_signature(self._program.signature(name)).inputs if name in self._program else ()
-        return [each.shape[0] for each in inputs[count:]]
+        return [input_.shape[0] for input_ in inputs[count:]]
 
     def _interpreted(self, module: Operation, around: Callable[[Operation, Step], Step]) -> Arrays:
         function = Reference(Machine(module, around=around))[self._function]
@@ -159,8 +159,8 @@ def called_name(call: Operation) -> str:
     """Return the function's name, for a part with its module: `part::function`."""
     if "func" not in call.attributes:
         return call.name
-    found = call.attributes["func"].value
-    return found if isinstance(found, str) else "::".join(found)
+    value = call.attributes["func"].value
+    return value if isinstance(value, str) else "::".join(value)
 
 
 def flat_results(returned: Any) -> list[Any]:

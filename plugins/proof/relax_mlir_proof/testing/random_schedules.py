@@ -60,10 +60,10 @@ class Drawing:
         return set(loops_of(block, REDUCE))
 
 
-def _not_empty(found: Sequence[_Choice], what: str) -> Sequence[_Choice]:
-    if not found:
+def _not_empty(not_empty: Sequence[_Choice], what: str) -> Sequence[_Choice]:
+    if not not_empty:
         raise RelaxError(f"there is no {what} for the step")
-    return found
+    return not_empty
 
 
 Step = Callable[[Drawing], object]
@@ -88,7 +88,7 @@ def _follow_stated_orders(drawing: Drawing) -> None:
     """Reorder the loops of sums that are stated in another order than that of their iters: taps before channels."""
     for block in drawing.tree.blocks():
         stated = block.sum_order.iters if block.sum_order is not None else ()
-        if list(stated) == [each.name for each in block.iters if each.kind == REDUCE]:
+        if list(stated) == [iter_.name for iter_ in block.iters if iter_.kind == REDUCE]:
             continue
         names = [name for each in stated for name in variables_of(block.point()[each])]
         loops = {each.name: each for each in drawing.loops(block)}

@@ -38,7 +38,7 @@ from .fitting import rows_of
 from .trial import Subject
 
 #: Variants of layers. Samples have to be finite, and sizes have to be known.
-_VARIANTS = tuple(each for each in VARIANTS if each.name in ("many", "far"))
+_VARIANTS = tuple(variant for variant in VARIANTS if variant.name in ("many", "far"))
 #: Small models with several layers of each kind.
 _MODELS = ("resnet", "mobilenet", "unet", "squeeze_excite", "channels_last", "autoencoder", "video", "sentence")
 
@@ -53,16 +53,16 @@ def _names_with_recipe(subject: Subject) -> Iterator[str]:
 def cases_of_recipe(subject: Subject) -> Iterator[Case]:
     """Yield the cases of the recipes of a codegen or a target, if there are any."""
     for name in _names_with_recipe(subject):
-        found = find_recipe(name)
-        entries = found.recipe.patterns(found.rows())
+        recipe = find_recipe(name)
+        entries = recipe.recipe.patterns(recipe.rows())
         forms, preferred = (
             [Composite(op.name, float_form_of(op, pattern).pattern) for op, pattern in patterns]
-            for patterns in (entries, found.recipe.patterns(found.checked_rows()))
+            for patterns in (entries, recipe.recipe.patterns(recipe.checked_rows()))
         )
         taken = (
             [Composite(op.name, _quantized_pattern(op, pattern)) for op, pattern in entries]
-            if found.codegen is None
-            else found.codegen.composites()
+            if recipe.codegen is None
+            else recipe.codegen.composites()
         )
         for case, edge in _cases(forms, preferred):
             yield _quantized(case, name, edge, taken)
@@ -71,7 +71,7 @@ def cases_of_recipe(subject: Subject) -> Iterator[Case]:
 def models_of_recipe(subject: Subject) -> Iterator[Case]:
     """Yield some models, quantized by the recipes of a codegen or a target, in the recipe's layout."""
     for name in _names_with_recipe(subject):
-        for case in (each.case for each in all_models() if each.case.name in _MODELS):
+        for case in (model.case for model in all_models() if model.case.name in _MODELS):
             yield Case(f"{case.name} quantized", "models", partial(_quantized_model, case, name))
 
 
@@ -102,8 +102,8 @@ def _cases(composites: Sequence[Composite], preferred: Sequence[Composite]) -> I
 
     Layers that a codegen's check takes are `preferred`. The check may ask for integers, which float layers lack.
     """
-    edges = {each.name: each for each in EDGES}
-    variants = [PLAIN, *(each._replace(edge=None) for each in EDGES), *_VARIANTS]
+    edges = {edge.name: edge for edge in EDGES}
+    variants = [PLAIN, *(edge._replace(edge=None) for edge in EDGES), *_VARIANTS]
     for composite, checked in zip(composites, preferred, strict=True):
         for case, variant in cases_of_pattern(composite, variants, checked):
             yield case, edges.get(variant.name, variant)
@@ -123,8 +123,8 @@ def _quantized(case: Case, name: str, variant: Variant, taken: Sequence[Composit
     """Return the case of a quantized model. A model without a layer that the recipe quantizes is no case."""
 
     def is_taken(module: Module) -> bool:
-        found = [each for each in operations_in(module.operation) if each.name in heads]
-        return any(_is_matched(each, operation) for each in taken for operation in found)
+        operations = [operation for operation in operations_in(module.operation) if operation.name in heads]
+        return any(_is_matched(each, operation) for each in taken for operation in operations)
 
     def make(seed: int) -> Setup:
         made = case.make(seed)
@@ -138,14 +138,14 @@ def _quantized(case: Case, name: str, variant: Variant, taken: Sequence[Composit
                 raise RelaxError("there is no quantized result")
             return with_edge(setup, variant.edge, seeded(case.name, seed), is_taken)
 
-    heads = {head for each in taken for head in each.heads}
+    heads = {head for composite in taken for head in composite.heads}
     return Case(f"{case.name} quantized", "recipes", make, variant.name)
 
 
-def _setup(module: Module, made: Setup, name: str) -> Setup:
+def _setup(module: Module, setup: Setup, name: str) -> Setup:
     with warnings.catch_warnings():  # of few samples
         warnings.simplefilter("ignore")
-        return Setup(quantize(module, made.calls, name, calibrate="minmax").module, made.calls)
+        return Setup(quantize(module, setup.calls, name, calibrate="minmax").module, setup.calls)
 
 
 def _is_matched(composite: Composite, operation: Operation) -> bool:
@@ -158,7 +158,7 @@ def _is_matched(composite: Composite, operation: Operation) -> bool:
 def _with_reader(module: Module) -> Module:
     """Return a copy of a module with one more dimension of the results, by an operator that reads any integers."""
     copy = module.copy()
-    main = next(each for each in functions_in(copy.operation) if symbol_name(each) == "main")
+    main = next(function for function in functions_in(copy.operation) if symbol_name(function) == "main")
     end = last_of(body_of(main))
     with end.location, ir.InsertionPoint(end):
         results = [find_op("relax.expand_dims")(value, axis=0) for value in end.operands]

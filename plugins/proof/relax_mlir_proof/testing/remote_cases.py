@@ -69,9 +69,9 @@ def prepare(place: RemoteSubject) -> None:
 def try_case(place: RemoteSubject, case: RemoteCase, seed: int) -> Verdict:
     """Run a case in this process."""
     if not case.files:
-        if (found := _cases_by_name(place.subject).get(case.name)) is None:
+        if (case_ := _cases_by_name(place.subject).get(case.name)) is None:
             return Verdict(case.name, case.group, "unchecked", "the worker has no such case: its plug-ins differ")
-        return tried(place.subject, found, seed)
+        return tried(place.subject, case_, seed)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, case.name)
         os.mkdir(path)
@@ -82,4 +82,4 @@ def try_case(place: RemoteSubject, case: RemoteCase, seed: int) -> Verdict:
 
 @cache
 def _cases_by_name(subject: Subject) -> dict[str, Case]:
-    return {each.name: each for each in all_cases(subject)}
+    return {listed_case.name: listed_case for listed_case in all_cases(subject)}

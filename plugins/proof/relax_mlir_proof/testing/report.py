@@ -40,20 +40,20 @@ class Report:
         #: Numbers of cases that did not run, by reason.
         self.left_out = dict(left_out)
         self.seed = seed
-        found = [each for each in verdicts if each.verdict != ABSENT]
+        found = [verdict for verdict in verdicts if verdict.verdict != ABSENT]
         self.verdicts = sorted(found, key=lambda each: (VERDICTS.index(each.verdict), each.case))
         #: Cases that have no module, with the reason.
-        self.absent = [each for each in verdicts if each.verdict == ABSENT]
+        self.absent = [verdict for verdict in verdicts if verdict.verdict == ABSENT]
 
     @property
     def faults(self) -> list[Verdict]:
         """The faults, the worst first."""
-        return [each for each in self.verdicts if each.is_fault]
+        return [verdict for verdict in self.verdicts if verdict.is_fault]
 
     @property
     def is_right(self) -> bool:
         """Check that a case is right, none is a fault, and each pattern ran."""
-        return not self.faults and not self.never_run and any(each.verdict == "right" for each in self.verdicts)
+        return not self.faults and not self.never_run and any(verdict.verdict == "right" for verdict in self.verdicts)
 
     def __str__(self) -> str:
         return "\n".join([self.summary(), "", self.support_table(), *self._problems()])
@@ -63,7 +63,7 @@ class Report:
 
     def summary(self) -> str:
         """Return a line with the number of cases per verdict."""
-        counts = Counter(each.verdict for each in self.verdicts)
+        counts = Counter(verdict.verdict for verdict in self.verdicts)
         parts = [f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS) if counts[verdict]]
         others = [f"{counted(len(self.absent), 'other')} without a module"] if self.absent else []
         listed = "; ".join([", ".join(parts) or "none ran", *others])
@@ -72,38 +72,38 @@ class Report:
     def support_rows(self) -> list[Sequence[str]]:
         """Return a row per operator, pattern and model: cases taken and right, and the errors."""
         subjects: dict[str, list[Verdict]] = {}
-        for each in sorted(self.verdicts, key=lambda each: each.case):
-            subjects.setdefault(each.case.partition(" ")[0], []).append(each)
+        for verdict in sorted(self.verdicts, key=lambda each: each.case):
+            subjects.setdefault(verdict.case.partition(" ")[0], []).append(verdict)
         # A target takes all cases. The column counts cases in which the target's own rules took an operator or a
         # kernel.
         taken = "own rules" if self.subject.name == self.subject.target else "not taken"
         rows: list[Sequence[str]] = [
             ("", "cases", "right", taken, "wrong", "deviates", "types", "largest error", "time")
         ]
-        return rows + [_row(name, found, taken) for name, found in subjects.items()]
+        return rows + [_row(name, subject, taken) for name, subject in subjects.items()]
 
     def support_table(self) -> str:
         """Return the rows as text."""
         return table(*self.support_rows())
 
     def _problems(self) -> list[str]:
-        lines = [_fault(each) for each in self.faults]
-        others = (each for each in self.verdicts if each.verdict in ("deviates", "refused", "unchecked"))
+        lines = [_fault(fault) for fault in self.faults]
+        others = (verdict for verdict in self.verdicts if verdict.verdict in ("deviates", "refused", "unchecked"))
         counts = Counter((each.verdict, each.reason) for each in others)
         lines += [f"\n{verdict} ({count}): {reason}" for (verdict, reason), count in counts.most_common()]
         lines += [f"\nnever run: {name}: {reason}" for name, reason in self.never_run.items()]
         lines += [f"\nleft out ({count}): {reason}" for reason, count in self.left_out.items()]
         reasons = Counter(each.reason for each in self.absent).most_common(_MOST_REASONS)
         lines += [f"\nwithout a module ({count}): {reason}" for reason, count in reasons]
-        near = sum(each.verdict == "right" and each.reason.endswith(WITHIN_STEPS) for each in self.verdicts)
+        near = sum(verdict.verdict == "right" and verdict.reason.endswith(WITHIN_STEPS) for verdict in self.verdicts)
         return lines + ([f"\nright ({near}): up to 1 step away: {WITHIN_STEPS}"] if near else []) + self._kinds()
 
     def _kinds(self) -> list[str]:
         """Return a line for each pattern or operator with the kinds of its wrong integers."""
         kinds: dict[str, Counter[str]] = {}
-        for each in self.faults:
-            if each.kind:
-                kinds.setdefault(each.case.partition(" ")[0], Counter())[each.kind] += 1
+        for fault in self.faults:
+            if fault.kind:
+                kinds.setdefault(fault.case.partition(" ")[0], Counter())[fault.kind] += 1
         lines = []
         for name, found in kinds.items():
             parts = (f"{kind} in {counted(count, 'case')}" for kind, count in found.most_common())
@@ -112,7 +112,7 @@ class Report:
 
     def to_json(self) -> str:
         """Return all verdicts as JSON, for comparison with `--baseline`."""
-        rows = [each._asdict() | {"error": each.error and each.error._asdict()} for each in self.verdicts]
+        rows = [verdict._asdict() | {"error": verdict.error and verdict.error._asdict()} for verdict in self.verdicts]
         return json.dumps(
             {"format": FORMAT_VERSION, "version": VERSION, "subject": self.subject.name, "target": self.subject.target,
              "seed": self.seed, "cases": rows, "absent": {each.case: each.reason for each in self.absent},
@@ -135,11 +135,11 @@ class Report:
         """Describe regressions: new faults, and cases that are no longer taken."""
         before = {each.case: each for each in older.verdicts}
         lines = []
-        for each in self.verdicts:
-            if (was := before.get(each.case)) is None or was.verdict == each.verdict:
+        for verdict in self.verdicts:
+            if (was := before.get(verdict.case)) is None or was.verdict == verdict.verdict:
                 continue
-            if each.is_fault and not was.is_fault or was.verdict == "right":
-                lines.append(f"{each.case}: {each.verdict}, was {was.verdict}: {each.reason}")
+            if verdict.is_fault and not was.is_fault or was.verdict == "right":
+                lines.append(f"{verdict.case}: {verdict.verdict}, was {was.verdict}: {verdict.reason}")
         return lines
 
 
@@ -157,16 +157,19 @@ def type_of(verdict: Verdict) -> str:
     return word if word in DTYPE_BY_NAME.values() else ""
 
 
-def _row(name: str, found: Sequence[Verdict], taken: str) -> Sequence[str]:
-    right = [each for each in found if each.verdict == "right"]
+def _row(name: str, verdicts: Sequence[Verdict], taken: str) -> Sequence[str]:
+    right = [verdict for verdict in verdicts if verdict.verdict == "right"]
     counts = [
-        len(found), len(right),
-        sum(each.taken > 0 if taken == "own rules" else each.verdict == "not taken" for each in found),
-        sum(each.verdict in FAULTS for each in found), sum(each.verdict == "deviates" for each in found),
+        len(verdicts), len(right),
+        sum(verdict.taken > 0 if taken == "own rules" else verdict.verdict == "not taken" for verdict in verdicts),
+        sum(verdict.verdict in FAULTS for verdict in verdicts),
+        sum(verdict.verdict == "deviates" for verdict in verdicts),
     ]  # fmt: skip
-    errors = [each.error for each in right if each.error is not None]
-    worst = max((each.ulp for each in errors), default=0.0)
-    types = dict.fromkeys(filter(None, (type_of(each) for each in right if each.group == "operators")))
-    ratios = [each.seconds / each.target_seconds for each in right if each.seconds and each.target_seconds]
+    errors = [verdict.error for verdict in right if verdict.error is not None]
+    worst = max((error.ulp for error in errors), default=0.0)
+    types = dict.fromkeys(filter(None, (type_of(verdict) for verdict in right if verdict.group == "operators")))
+    ratios = [
+        verdict.seconds / verdict.target_seconds for verdict in right if verdict.seconds and verdict.target_seconds
+    ]
     time = f"{min(ratios):.2f}" if ratios else ""
     return (name, *map(str, counts), " ".join(types), f"{worst:.3g} ulp" if worst else "0" if errors else "", time)

@@ -65,7 +65,7 @@ def same_bits(a: Executable, b: Executable, *arguments: object, function: str = 
                 f"and the {which} argument is a {type(program).__name__}"
             )
     _check_signatures(a, b, function)
-    results = [_called(*each, function, arguments) for each in ((a, _FIRST), (b, _SECOND))]
+    results = [_called(*executables, function, arguments) for executables in ((a, _FIRST), (b, _SECOND))]
     if (difference := first_difference(*results)) is None:
         return SameBits()
     if a.definitions is None or b.definitions is None:
@@ -75,7 +75,7 @@ def same_bits(a: Executable, b: Executable, *arguments: object, function: str = 
 
 
 def _check_signatures(a: Executable, b: Executable, function: str) -> None:
-    one, other = (parse_signature(each.signature(function)) for each in (a, b))
+    one, other = (parse_signature(executable.signature(function)) for executable in (a, b))
     for what, of_one, of_other in (("arguments", one.inputs, other.inputs), ("results", one.outputs, other.outputs)):
         if len(of_one) != len(of_other):
             raise OptionError(
@@ -114,7 +114,7 @@ def _called(program: Executable, name: str, function: str, arguments: Sequence[o
 
 def _arrays(found: Any, signature: Signature) -> list[Any]:
     flat = flat_results(found)
-    holds = [each.holds or None for each in signature.outputs] if len(flat) == len(signature.outputs) else []
+    holds = [output.holds or None for output in signature.outputs] if len(flat) == len(signature.outputs) else []
     stated = holds or [None] * len(flat)
     return [_array(each, hold) for each, hold in zip(flat, stated, strict=True)]
 
@@ -147,6 +147,6 @@ def _with_node(
 
 
 def _have_types(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    types = ([(each.shape, each.dtype) if each is not None else None for each in arrays] for arrays in (one, other))
+    types = ([(array.shape, array.dtype) if array is not None else None for array in arrays] for arrays in (one, other))
     first, second = types
     return first == second

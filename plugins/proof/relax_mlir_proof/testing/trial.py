@@ -140,16 +140,16 @@ class _Trial:
         """Compare the bits of the program for other numbers of threads, CPUs, batches and schedules."""
         is_target, draws = not self._subject.codegens, Draws(self._subject.schedule_count, self._seed)
         try:
-            found = compare_bits(
+            bit_check = compare_bits(
                 self._subject.target, self._made, program, self._variant, is_target=is_target, draws=draws
             )
         except RelaxError as error:
             return self._verdict("refused", _words(error))
         except Exception as error:  # a bug, of whatever kind
             return self._verdict("error", f"{type(error).__name__} in a variant: {_words(error)}")
-        if found.problem:
-            return self._verdict("other bits", found.problem)._replace(call=found.call)
-        return self._verdict("right", "; ".join(found.notes))
+        if bit_check.problem:
+            return self._verdict("other bits", bit_check.problem)._replace(call=bit_check.call)
+        return self._verdict("right", "; ".join(bit_check.notes))
 
     def _variant(self, target: str, sizes: Mapping[str, int]) -> Program:
         partition = list(self._subject.codegens)
@@ -288,11 +288,11 @@ class _Trial:
         """Check whether results are as near as a recipe without `out=` allows, in steps of their scale."""
         if not self._expected.steps or any(a.shape != b.shape for a, b in zip(found, expected, strict=True)):
             return False
-        pairs = zip(*(steps_of(self._expected.module, each) for each in (found, expected)), strict=True)
+        pairs = zip(*(steps_of(self._expected.module, arrays) for arrays in (found, expected)), strict=True)
         distances = [None if a is None or b is None else int(abs(a - b).max(initial=0)) for a, b in pairs]
-        if any(each is None or each > self._expected.steps for each in distances):
+        if any(distance is None or distance > self._expected.steps for distance in distances):
             return False
-        self._distance = max(self._distance, *(each or 0 for each in distances))
+        self._distance = max(self._distance, *(distance or 0 for distance in distances))
         return True
 
     def _kind(
@@ -303,7 +303,7 @@ class _Trial:
         if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(found, expected, strict=True)):
             return None
         rounding = last_rounding(module, arguments)
-        steps = (with_axes_of_layers(module, steps_of(module, each)) for each in (found, expected))
+        steps = (with_axes_of_layers(module, steps_of(module, arrays)) for arrays in (found, expected))
         pairs = zip(*steps, strict=True)
         kinds = (diagnose(a, b, rounding) for a, b in pairs if a is not None and b is not None)
         return next(filter(None, kinds), None)
@@ -348,11 +348,11 @@ class _Trial:
         return Verdict(self._case.name, self._case.group, verdict, reason, error, **self._facts)
 
 
-def _declared(subject: Subject, made: Setup) -> dict[str, str]:
+def _declared(subject: Subject, setup: Setup) -> dict[str, str]:
     """Return the declared reasons for deviations on special values, by operator."""
-    names = {operation.name for operation in operations_in(made.module.operation)}
-    codegens = [find_codegen(each.partition("{")[0]) for each in subject.codegens]
-    return {name: why for each in codegens for name, why in each.deviations.items() if name in names}
+    names = {operation.name for operation in operations_in(setup.module.operation)}
+    codegens = [find_codegen(codegen.partition("{")[0]) for codegen in subject.codegens]
+    return {name: why for codegen in codegens for name, why in codegen.deviations.items() if name in names}
 
 
 def _taken(facts: Sequence[Mapping[str, Any]]) -> dict[str, object]:
@@ -368,8 +368,8 @@ def _taken(facts: Sequence[Mapping[str, Any]]) -> dict[str, object]:
 def _own_rules(facts: Sequence[Mapping[str, Any]], target: str) -> int:
     """Count the operators and kernels that the target's own rules took, without its parents' rules."""
     name = target.partition("{")[0]
-    places = {each.place for each in all_schedules(name) if each.target == name}
-    plans = {each.name for each in plan_rules(name) if each.target == name}
+    places = {schedule.place for schedule in all_schedules(name) if schedule.target == name}
+    plans = {rule.name for rule in plan_rules(name) if rule.target == name}
     is_own: dict[str, Callable[[Mapping[str, Any]], bool]] = {
         "legalized": lambda fact: fact["target"] == name,
         "schedule": lambda fact: fact["place"] in places,
@@ -390,7 +390,7 @@ def _failure_of_compile(facts: Sequence[Mapping[str, Any]]) -> str:
 def _without_code(stages: Stages) -> Stages:
     """Return the stages without passes that compile parts."""
     kept = (
-        replace(stage, passes=tuple(each for each in stage.passes if not isinstance(each, RunCodegen)))
+        replace(stage, passes=tuple(pass_ for pass_ in stage.passes if not isinstance(pass_, RunCodegen)))
         for stage in stages.stages
     )
     return replace(stages, stages=tuple(kept))

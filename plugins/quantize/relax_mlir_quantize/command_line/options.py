@@ -62,7 +62,7 @@ HELP_HEAD = (
 
 def parse(argv: Sequence[str]) -> Arguments:
     """Parse the command line. Raise RelaxError that names the wrong argument."""
-    if any(each.lstrip("-") == "list-recipes" for each in argv):
+    if any(name.lstrip("-") == "list-recipes" for name in argv):
         from relax_mlir.tools.common.command_line import parse_arguments
 
         return parse_arguments(argv, OPTIONS)

@@ -39,7 +39,7 @@ def emit_pool(to: LayerEmission, core: Operation) -> Value:
         window._replace(stride=1) if count == 1 else window for window, count in zip(windows, counts, strict=True)
     ]
     is_padded = any(window.is_padded for window in windows) or pool.ceil_mode
-    if is_padded and not all(isinstance(each, int) for each in (*sizes, *counts)):
+    if is_padded and not all(isinstance(size, int) for size in (*sizes, *counts)):
         raise to.fail("the pool has padding or ceil_mode and open sizes; state the sizes, or drop out=")
     taps = prod(window.taps for window in windows)
     numbers = _raw(to, data)
@@ -86,7 +86,7 @@ def _raw(to: LayerEmission, data: Integers) -> Integers:
 def _sums(to: LayerEmission, data: Integers, axes: Sequence[int], keepdims: bool) -> tuple[Value, int]:
     """Return the sums along axes, and the number of summands."""
     sizes = [data.sizes[axis] for axis in axes]
-    if not all(isinstance(each, int) for each in sizes):
+    if not all(isinstance(size, int) for size in sizes):
         raise to.fail("the number of summands is open; state the sizes, or drop out=")
     count = prod(sizes)
     to.check_width(2 * data.most * count, f"twice the sum of {count} elements")

@@ -115,7 +115,7 @@ def _bias(to: LayerEmission, value: Value, scale: ndarray, axis: int) -> Value:
         raise to.fail("the bias is no constant in steps of the sums, x_scale * w_scale; state bias='i32 derived'")
     rank = len(sizes_of(value))
     place = rank - (len(sizes_of(to.quantize.results[0])) - axis)
-    spread = [-1 if each == place else 1 for each in range(rank)]
+    spread = [-1 if index == place else 1 for index in range(rank)]
     steps = scale.reshape(spread) if scale.ndim and rank else scale
     whole = numpy.rint(reals.astype(float) / steps)
     if not (numpy.isfinite(whole).all() and (abs(whole) <= _I32).all()):

@@ -49,7 +49,7 @@ def emit_resize(to: LayerEmission, core: Operation) -> Value:
 def _interpolated(numbers: Value, axis: int, lower: ndarray, upper: ndarray, weights: ndarray, bits: int) -> Value:
     """Return lower * (1 - weight) + upper * weight along an axis, with `bits` more fractional bits."""
     spread = weights.reshape([-1 if place == axis else 1 for place in range(len(sizes_of(numbers)))])
-    first, second = (relax.take(numbers, const(each.astype("int32")), axis=axis) for each in (lower, upper))
+    first, second = (relax.take(numbers, const(array.astype("int32")), axis=axis) for array in (lower, upper))
     parts = ((first, 2**bits - spread), (second, spread))
     left, right = (relax.multiply(each, const(weight.astype("int32"))) for each, weight in parts)
     return relax.add(left, right)

@@ -103,7 +103,7 @@ class _Configuration:
                 entries.append(Share(*operators))
         self._check_rest()
         used = {each for entry in entries for each in entry.names}
-        left = [each for each in dict.fromkeys(floats) if each not in used]
+        left = [fromkey for fromkey in dict.fromkeys(floats) if fromkey not in used]
         return Recipe(*entries, *([Float(*left)] if left else []))
 
     # ---- layers ----
@@ -226,15 +226,15 @@ class _Configuration:
 
     def _chains(self) -> dict[str, list[list[str]]]:
         """Return the operators that follow inside of layers, by the layer's operator."""
-        found: dict[str, list[list[str]]] = defaultdict(list)
+        chains: dict[str, list[list[str]]] = defaultdict(list)
         told: set[str] = set()
         groups = self._sections.get("supergroups", [])
         for place, group in enumerate(groups if isinstance(groups, list) else [groups]):
             names = ("supergroups", place, "op_list")
             operators = group.get("op_list") if isinstance(group, dict) else None
-            if not isinstance(operators, list) or not all(isinstance(each, str) for each in operators):
+            if not isinstance(operators, list) or not all(isinstance(operator, str) for operator in operators):
                 raise self._file.fail(names, f"expected a list of operators, got {operators!r:.60}")
-            first, *others = [each for each in operators if each != "BatchNormalization"] or [""]
+            first, *others = [operator for operator in operators if operator != "BatchNormalization"] or [""]
             kinds = ["relax.permute_dims" if each == "Transpose" else _KINDS.get(each, "") for each in others]
             unknown = next(
                 (each for each, kind in zip(others, kinds, strict=True) if not kind.startswith("relax.")), ""
@@ -246,8 +246,8 @@ class _Configuration:
                 told.add(unknown)
                 self._file.warn(("supergroups", place, *operators), f"left out, as all groups with '{unknown}'")
             else:
-                found[first].append(kinds)
-        return found
+                chains[first].append(kinds)
+        return chains
 
     def _check_rest(self) -> None:
         if self._parameter("Gemm", "w") != self._parameter("MatMul", "w"):
@@ -259,12 +259,12 @@ class _Configuration:
                 self._file.warn(("op_type", name), "left out: a recipe has no such operator, so it stays real")
         if self._is_true(self._defaults.get("unsigned_symmetric", False), ("defaults", "unsigned_symmetric")):
             self._file.warn(("defaults", "unsigned_symmetric"), "left out: symmetric types of recipes are signed")
-        given = self._file.check_names(
+        names = self._file.check_names(
             self._sections.get("model_input", {}), ("is_input_quantized",), ("model_input",)
         )  # fmt: skip
-        if not self._is_true(given.get("is_input_quantized", False), ("model_input", "is_input_quantized")):
+        if not self._is_true(names.get("is_input_quantized", False), ("model_input", "is_input_quantized")):
             self._file.warn(("model_input",), "left out: layers of recipes quantize the inputs that they read")
-        given = self._file.check_names(
+        names = self._file.check_names(
             self._sections.get("model_output", {}), ("is_output_quantized",), ("model_output",)
         )  # fmt: skip
-        self._is_true(given.get("is_output_quantized", True), ("model_output", "is_output_quantized"))
+        self._is_true(names.get("is_output_quantized", True), ("model_output", "is_output_quantized"))

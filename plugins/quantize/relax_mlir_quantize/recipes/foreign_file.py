@@ -71,7 +71,7 @@ class ForeignFile:
         """Return the offset of an item of the next list behind an offset."""
         at = self._text.find("[", at)
         for number in range(place + 1):
-            at = next(found for found in range(at + 1, len(self._text)) if self._text[found] not in " \t\r\n,")
+            at = next(index for index in range(at + 1, len(self._text)) if self._text[index] not in " \t\r\n,")
             if number < place:
                 at = json.JSONDecoder().raw_decode(self._text, at)[1] - 1
         return at
@@ -94,19 +94,19 @@ def layer_pattern(kind: str, chains: Iterable[Sequence[str]] = ()) -> GraphPatte
     x = wildcard().named("x")
     if kind in _WEIGHTED:
         weights = is_const().has_rank(2) if kind == "linear" else is_const()
-        made: GraphPattern = is_op(*_WEIGHTED[kind])(x, weights.named("w"))
-        made = made.optional(lambda y: is_op("relax.add")(y.used_once(), is_const().named("bias")))
+        pattern: GraphPattern = is_op(*_WEIGHTED[kind])(x, weights.named("w"))
+        pattern = pattern.optional(lambda y: is_op("relax.add")(y.used_once(), is_const().named("bias")))
     elif kind == "product":
-        made = is_op("relax.matmul")(x, wildcard().named("other"))
+        pattern = is_op("relax.matmul")(x, wildcard().named("other"))
     elif kind in _BINARY:
-        made = is_op(kind)(x, wildcard().named("other"))
+        pattern = is_op(kind)(x, wildcard().named("other"))
     elif kind in _NORMS:
-        made = is_op(kind)(x, is_const().named("w"), ...)
+        pattern = is_op(kind)(x, is_const().named("w"), ...)
     else:
-        made = is_op(kind)(x, ...)
+        pattern = is_op(kind)(x, ...)
     for chain in sorted(set(map(tuple, chains)), key=lambda each: (-len(each), each)):
-        made = _followed(made, chain)
-    return made
+        pattern = _followed(pattern, chain)
+    return pattern
 
 
 def _followed(layer: GraphPattern, chain: Sequence[str]) -> GraphPattern:

@@ -120,9 +120,9 @@ class _Reader:
             if algorithm in _SCALES[1:]:
                 self._file.warn(names, f"rx.quantize chooses scales by its options, not by '{algorithm}'")
             targets = (*_KINDS, *_SHARES) if operation == "*" else (operation,)
-            for each in targets:
-                if self._is_known(each, names) and (types is not None or algorithm == _NO_QUANTIZE):
-                    self._found[each] = [] if types is None else [types]
+            for target in targets:
+                if self._is_known(target, names) and (types is not None or algorithm == _NO_QUANTIZE):
+                    self._found[target] = [] if types is None else [types]
 
     def _is_known(self, operator: str, names: Sequence[object]) -> bool:
         if operator in _MOVES:
@@ -184,7 +184,7 @@ class _Reader:
     # ---- entries ----
 
     def recipe(self) -> Recipe:
-        made: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         kinds: dict[str, str] = {}
         for operator, kind in ((name, kind) for name, kind in _KINDS.items() if name in self._found):
             types = self._found[operator]
@@ -192,18 +192,20 @@ class _Reader:
             if types != self._found[first]:
                 self._file.warn((), f"a recipe has one entry for {first} and {operator}: that of {first}")
                 continue
-            if types and kind not in made and (kind in _WEIGHTED or any(each.activations for each in types)):
-                made[kind] = self._entry(operator, kind, types)
+            if types and kind not in entries and (kind in _WEIGHTED or any(type_.activations for type_ in types)):
+                entries[kind] = self._entry(operator, kind, types)
         shared = [_SHARES[each] for each in self._found if each in _SHARES and self._found[each]]
-        kept = [_KINDS[name] for name, types in self._found.items() if not types and _KINDS.get(name, "") not in made]
-        real = [each for each in dict.fromkeys(kept) if each.startswith("relax.")]
-        if not any(isinstance(each, Op) for each in made.values()):
+        kept = [
+            _KINDS[name] for name, types in self._found.items() if not types and _KINDS.get(name, "") not in entries
+        ]
+        real = [fromkey for fromkey in dict.fromkeys(kept) if fromkey.startswith("relax.")]
+        if not any(isinstance(entry, Op) for entry in entries.values()):
             raise RelaxError(f"{self._file.path}: the file quantizes no operator that a recipe has")
-        return Recipe(*made.values(), *([Share(*shared)] if shared else []), *([Float(*real)] if real else []))
+        return Recipe(*entries.values(), *([Share(*shared)] if shared else []), *([Float(*real)] if real else []))
 
     def _entry(self, operator: str, kind: str, types: Sequence[_Types]) -> Entry:
-        data = tuple(dict.fromkeys(each for found in types for each in found.activations))
-        weights = tuple(dict.fromkeys(each for found in types for each in found.weights))
+        data = tuple(dict.fromkeys(activation for type_ in types for activation in type_.activations))
+        weights = tuple(dict.fromkeys(weight for type_ in types for weight in type_.weights))
         if operator in _FIXED and data and "dynamic" not in data[0]:
             return _fixed(operator, kind, data[0].split()[0])
         operands: dict[str, Any] = {"x": data} if data else {}
@@ -212,7 +214,7 @@ class _Reader:
                 operands[name] = weights
             elif name == "other" and data:
                 operands[name] = data
-            elif name == "bias" and data and not any("@block" in each for each in weights):
+            elif name == "bias" and data and not any("@block" in weight for weight in weights):
                 operands[name] = ("i32 derived",)
         if kind in _WEIGHTED and not data:
             return Op(kind, pattern=layer_pattern(kind), y=None, **operands)

@@ -32,7 +32,7 @@ class FoundRecipe(NamedTuple):
         return {row.name: row.pattern if row.check is None else row.pattern.where(row.check) for row in self._rows()}
 
     def _rows(self) -> Iterator[PatternRow]:
-        return (PatternRow(*each) for each in (() if self.codegen is None else self.codegen.patterns))
+        return (PatternRow(*pattern) for pattern in (() if self.codegen is None else self.codegen.patterns))
 
 
 def find_recipe(text: str) -> FoundRecipe:
@@ -56,9 +56,9 @@ def find_recipe(text: str) -> FoundRecipe:
 
 def names_with_recipe() -> list[str]:
     """Return the names of codegens and targets that have a recipe."""
-    codegens = [each.name for each in all_codegens() if each.recipe is not None]
-    targets = [each.name for each in all_targets() if _has_recipe(each.name)]
-    return [*codegens, *(each for each in targets if each not in codegens)]
+    codegens = [codegen.name for codegen in all_codegens() if codegen.recipe is not None]
+    targets = [target.name for target in all_targets() if _has_recipe(target.name)]
+    return [*codegens, *(target for target in targets if target not in codegens)]
 
 
 def _has_recipe(target: str) -> bool:
@@ -69,7 +69,7 @@ def _has_recipe(target: str) -> bool:
 
 
 def _target(text: str, name: str) -> ChosenTarget:
-    known = [each.name for each in all_targets()]
+    known = [target.name for target in all_targets()]
     if name not in known:
         names = [*CODEGENS.names(), *known]
         raise OptionError(f"'{name}' is neither a codegen nor a target{suggest(name, names)}")

@@ -91,7 +91,7 @@ class OpenclDevice(NamedTuple):
     @property
     def target(self) -> str:
         """Return the target that fits the device, in the form of rx.compile and relax-compile."""
-        sizes = [each for each in self.subgroup_sizes if each <= USUAL_SUBGROUP and not each & (each - 1)]
+        sizes = [size for size in self.subgroup_sizes if size <= USUAL_SUBGROUP and not size & (size - 1)]
         is_usual = not self.spirv or not self.subgroup_sizes or USUAL_SUBGROUP in sizes
         own = [*([] if self.spirv else ["language=c"]), *([] if is_usual else [f"subgroup={max(sizes, default=1)}"])]
         return fitting_target("opencl", own, self.threads, self.local_memory, self._types())
@@ -164,12 +164,12 @@ class OpenclDriver:
         return there[number]
 
     def _function(self, name: str) -> Any:
-        found: Any = getattr(self._library, name, None)
-        if found is None:
+        function: Any = getattr(self._library, name, None)
+        if function is None:
             raise DeviceError(f"OpenCL's loader has no {name}: programs need OpenCL 2.1 or newer")
         if name in _GIVES_HANDLE:
-            found.restype = ctypes.c_void_p
-        return found
+            function.restype = ctypes.c_void_p
+        return function
 
     def _platforms(self) -> list[int]:
         count, handles = ctypes.c_uint32(), (ctypes.c_void_p * 16)()

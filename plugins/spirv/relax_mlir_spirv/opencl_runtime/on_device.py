@@ -36,11 +36,11 @@ class OpenclProgram(PagedProgram):
 
     @classmethod
     def devices(cls) -> list[str]:
-        return [each.table() for each in driver().devices()]
+        return [device.table() for device in driver().devices()]
 
     @classmethod
     def targets(cls) -> list[str]:
-        return [each.target for each in driver().devices()]
+        return [device.target for device in driver().devices()]
 
     def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         self.driver = driver()
@@ -111,7 +111,7 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Opencl
     if "SPIR-V" not in device.spirv:
         problem = f"takes no SPIR-V, which {code.label}, are"
         raise DeviceError(f"{device} ({device.version}) {problem}; {_fitting(device)}")
-    needed = {number for module in {each.module for each in kernels} for number in capabilities(module)}
+    needed = {number for module in {kernel.module for kernel in kernels} for number in capabilities(module)}
     asked = [(name, extension) for number, (name, extension) in _OPTIONAL.items() if number in needed]
     lacking = [name for name, extension in asked if not device.has(extension)]
     if lacking:
@@ -120,14 +120,14 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Opencl
     if large:
         raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {_fitting(device)}")
     sizes = device.subgroup_sizes
-    for size in {each.subgroup for each in kernels if _SUBGROUP_DISPATCH in capabilities(each.module)}:
+    for size in {kernel.subgroup for kernel in kernels if _SUBGROUP_DISPATCH in capabilities(kernel.module)}:
         if sizes and size not in sizes:
             there = ", ".join(map(str, sizes))
             raise DeviceError(f"{device} has subgroups of {there}, {code.label}, are for {size}; {_fitting(device)}")
 
 
 def _check_text_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: OpenclDevice) -> None:
-    for text in {each.module for each in kernels}:
+    for text in {kernel.module for kernel in kernels}:
         lacking = {said for name, said in extensions(text).items() if not device.has(name)}
         if lacking:
             needed = ", ".join(sorted(lacking))

@@ -33,8 +33,8 @@ class CarryFloats(Pass):
     def run(self, op: Operation) -> None:
         with op.context:
             for module in kernel_modules(op):
-                for each in operations_in(module):
-                    _carry(each)
+                for operation in operations_in(module):
+                    _carry(operation)
 
 
 def _carry(op: Operation) -> None:
@@ -62,7 +62,7 @@ def _retype(op: Operation) -> None:
     if name == "type":
         op.attributes[name] = ir.TypeAttr.get(_carried(type_) or type_)
         return
-    inputs = [_carried(each) or each for each in type_.inputs]
+    inputs = [_carried(input_) or input_ for input_ in type_.inputs]
     op.attributes[name] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
 
 

@@ -52,13 +52,15 @@ class CheckTypes(Pass):
     def run(self, op: Operation) -> None:
         lacking = self.lacks.split(SEPARATOR)
         for kernel in kernels_in(op):
-            for each in [each for each in operations_in(kernel) if each.name not in _PASSED_OVER]:
-                found = next((name for name in _types_of(each) if name in lacking), None)
+            for operation in [each for each in operations_in(kernel) if each.name not in _PASSED_OVER]:
+                found = next((name for name in _types_of(operation) if name in lacking), None)
                 if found is not None:
-                    where = f"kernel '{symbol_name(kernel)}': '{each.name}' op"
+                    where = f"kernel '{symbol_name(kernel)}': '{operation.name}' op"
                     text = f"{where} uses {found}, which target '{self.api}{{lacks={self.lacks}}}' lacks"
                     has = _CAPABILITIES[self.api].get(found)
-                    raise located_error(text, each.location, [f"devices that support it report {has}"] if has else [])
+                    raise located_error(
+                        text, operation.location, [f"devices that support it report {has}"] if has else []
+                    )
 
 
 def _types_of(op: Operation) -> Iterator[str]:

@@ -55,7 +55,7 @@ class Convert(Pass):
         with op.context:
             for module in kernel_modules(op):
                 kernels = kernels_of(module)
-                words = [each.attributes[WORDS][0] for each in kernels]
+                words = [kernel.attributes[WORDS][0] for kernel in kernels]
                 op.attributes[WORDS] = ir.DenseI64ArrayAttr.get(words)
                 with module.location:
                     self._convert(module, kernels)
@@ -63,21 +63,23 @@ class Convert(Pass):
     def _convert(self, module: Operation, kernels: Sequence[Operation]) -> None:
         made = Module.create(module.location)
         made.operation.attributes[_ENVIRONMENT] = environment(self.api, self.version)
-        variables = [each for each in operations_of(module.regions[0].blocks[0]) if each.name != "gpu.func"]
-        groups = [kernels] if self.api == "opencl" else [[each] for each in kernels]
+        variables = [
+            operation for operation in operations_of(module.regions[0].blocks[0]) if operation.name != "gpu.func"
+        ]
+        groups = [kernels] if self.api == "opencl" else [[kernel] for kernel in kernels]
         for group in groups:
             with ir.InsertionPoint(made.body):
                 self._module(symbol_name(group[0]), [*variables, *group])
         run_upstream(made.operation, ["convert-math-to-spirv", "convert-gpu-to-spirv{use-64bit-index=true}"])
         with ir.InsertionPoint(module):
-            for each in operations_named(made.operation, "spirv.module"):
-                run_upstream(each, _FINISH)
-                _without_bindings(each)
-                say_exact(each, self.api)
-                _tell_atomics(each)
+            for operation in operations_named(made.operation, "spirv.module"):
+                run_upstream(operation, _FINISH)
+                _without_bindings(operation)
+                say_exact(operation, self.api)
+                _tell_atomics(operation)
                 if self.api == "vulkan":
-                    _say_version(each, spirv_version(self.api, self.version))
-                each.clone()
+                    _say_version(operation, spirv_version(self.api, self.version))
+                operation.clone()
         module.erase()
 
     def _module(self, name: str, ops: Sequence[Operation]) -> None:
@@ -90,7 +92,7 @@ class Convert(Pass):
 
     def _tell_threads(self, kernel: Operation) -> None:
         x, y, z = kernel.attributes["known_block_size"]
-        for name in [each for each in kernel.attributes if each not in _KEPT]:
+        for name in [attribute for attribute in kernel.attributes if attribute not in _KEPT]:
             del kernel.attributes[name]
         said = f"workgroup_size = [{x}, {y}, {z}]"
         if self.api == "opencl" and operations_named(kernel, *SHUFFLES):
@@ -103,33 +105,37 @@ def _without_bindings(module: Operation) -> None:
     """Remove upstream's bindings of push constants, and the variables and block sizes of other kernels."""
     ops = operations_of(module.regions[0].blocks[0])
     used = _used_symbols(module, ops)
-    for entry in [each for each in ops if each.name == "spirv.EntryPoint"]:
+    for entry in [operation for operation in ops if operation.name == "spirv.EntryPoint"]:
         named = [each for each in entry.attributes["interface"] if each.value in used]
         entry.attributes["interface"] = ir.ArrayAttr.get(named)
-    for each in [each for each in ops if each.name in ("spirv.GlobalVariable", *_CONSTANTS)]:
+    for op in [operation for operation in ops if operation.name in ("spirv.GlobalVariable", *_CONSTANTS)]:
         for name in ("binding", "descriptor_set"):
-            if name in each.attributes:
-                del each.attributes[name]
-        if symbol_name(each) not in used:
-            each.erase()
+            if name in op.attributes:
+                del op.attributes[name]
+        if symbol_name(op) not in used:
+            op.erase()
 
 
 def _used_symbols(module: Operation, ops: Sequence[Operation]) -> set[str]:
     """Return the used variables and constants. A block size is used if its specialization constant is."""
     users = {"spirv.mlir.addressof": "variable", "spirv.mlir.referenceof": "spec_const"}
-    used = {each.attributes[users[each.name]].value for each in operations_in(module) if each.name in users}
-    for each in [each for each in ops if each.name == _CONSTANTS[0]]:
-        parts = [part.value for part in each.attributes["constituents"]]
+    used = {
+        operation.attributes[users[operation.name]].value
+        for operation in operations_in(module)
+        if operation.name in users
+    }
+    for op in [operation for operation in ops if operation.name == _CONSTANTS[0]]:
+        parts = [part.value for part in op.attributes["constituents"]]
         if parts[0] in used:
-            used.update((symbol_name(each), *parts))
+            used.update((symbol_name(op), *parts))
     return used
 
 
 def _tell_atomics(module: Operation) -> None:
     """Require the capability for 64-bit atomic operations, which upstream omits."""
     wide = ir.IntegerType.get_signless(64)
-    atomics = [each for each in operations_in(module) if each.name.startswith("spirv.Atomic")]
-    if any(each.results[0].type == wide for each in atomics):
+    atomics = [operation for operation in operations_in(module) if operation.name.startswith("spirv.Atomic")]
+    if any(atomic.results[0].type == wide for atomic in atomics):
         require(module, "Int64Atomics")
 
 
@@ -140,6 +146,6 @@ def _say_version(module: Operation, version: str) -> None:
     version, except for the ones in `EXTENSIONS`.
     """
     triple = str(module.attributes["vce_triple"])
-    kept = ", ".join(each for each in EXTENSIONS["vulkan"].split() if each in triple)
+    kept = ", ".join(word for word in EXTENSIONS["vulkan"].split() if word in triple)
     said = re.sub(r"<v[\d.]+, (\[.*?\]), \[.*\]>", rf"<{version}, \1, [{kept}]>", triple)
     module.attributes["vce_triple"] = ir.Attribute.parse(said)

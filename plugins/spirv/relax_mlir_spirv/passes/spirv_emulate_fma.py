@@ -32,13 +32,13 @@ class EmulateFma(Pass):
     def run(self, op: Operation) -> None:
         with op.context:
             fused = [each for kernel in kernels_in(op) for each in operations_named(kernel, "math.fma")]
-            for each in fused:
-                with each.location, ir.InsertionPoint(each):
-                    x, y, z = map(number, each.operands)
+            for operation in fused:
+                with operation.location, ir.InsertionPoint(operation):
+                    x, y, z = map(number, operation.operands)
                     if x.dtype == "f64":
-                        replace_op(each, [_in_parts(x, y, z).value])
+                        replace_op(operation, [_in_parts(x, y, z).value])
                     elif x.dtype == "f32":
-                        replace_op(each, [_wide(x, y, z).value])
+                        replace_op(operation, [_wide(x, y, z).value])
 
 
 def _wide(x: Number, y: Number, z: Number) -> Number:

@@ -33,12 +33,12 @@ class HideZeros(Pass):
     def run(self, op: Operation) -> None:
         with op.context:
             for kernel in kernels_in(op):
-                for each in operations_named(kernel, *_ARITHMETIC):
-                    with each.location, ir.InsertionPoint(each):
-                        for place, operand in enumerate(list(each.operands)):
+                for operation in operations_named(kernel, *_ARITHMETIC):
+                    with operation.location, ir.InsertionPoint(operation):
+                        for place, operand in enumerate(list(operation.operands)):
                             known = _constant(operand)
                             if known == 0:
-                                each.operands[place] = _hidden(operand, is_negative=math.copysign(1.0, known) < 0)
+                                operation.operands[place] = _hidden(operand, is_negative=math.copysign(1.0, known) < 0)
 
 
 def _constant(value: Value) -> float | None:
@@ -46,13 +46,13 @@ def _constant(value: Value) -> float | None:
     made = made_by(value, "arith.constant")
     if made is None:
         return None
-    held = made.attributes["value"]
-    if not isinstance(held, ir.FloatAttr):
-        dense = ir.DenseElementsAttr(held)
+    splat_value = made.attributes["value"]
+    if not isinstance(splat_value, ir.FloatAttr):
+        dense = ir.DenseElementsAttr(splat_value)
         if not dense.is_splat:
             return None
-        held = dense.get_splat_value()
-    found: float = ir.FloatAttr(held).value
+        splat_value = dense.get_splat_value()
+    found: float = ir.FloatAttr(splat_value).value
     return found
 
 
@@ -61,6 +61,6 @@ def _hidden(zero: Value, *, is_negative: bool) -> Value:
     element: Type = zero.type.element_type if is_vector(zero) else zero.type
     place = result_of("gpu.block_id", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim z>"))
     bits = number(place).to("i32").value
-    made = number(result_of("arith.bitcast", [bits], ir.F32Type.get())).to(str(element)).value
-    made = result_of("arith.negf", [made], element) if is_negative else made
-    return spread(zero.type, made).value if is_vector(zero) else made
+    value = number(result_of("arith.bitcast", [bits], ir.F32Type.get())).to(str(element)).value
+    value = result_of("arith.negf", [value], element) if is_negative else value
+    return spread(zero.type, value).value if is_vector(zero) else value

@@ -37,17 +37,17 @@ class LiftBranches(Pass):
 
 def _lift(kernel: Operation) -> None:
     with kernel.location, ir.InsertionPoint(kernel):
-        attributes = {each: kernel.attributes[each] for each in ("sym_name", "function_type")}
+        attributes = {name: kernel.attributes[name] for name in ("sym_name", "function_type")}
         function = ir.Operation.create("func.func", attributes=attributes, regions=1)
     _move(kernel, function, "gpu.return", "func.return")
     # The pass runs on the module, because upstream searches for functions inside.
     run_upstream(kernel.parent, ["lift-cf-to-scf"], verify=False)
     _move(function, kernel, "func.return", "gpu.return")
     function.erase()
-    for poison in [each for each in operations_in(kernel) if each.name == "ub.poison"]:
+    for poison in [operation for operation in operations_in(kernel) if operation.name == "ub.poison"]:
         with poison.location, ir.InsertionPoint(poison):
             replace_op(poison, [_any(poison.results[0].type)])
-    for switch in [each for each in operations_in(kernel) if each.name == "scf.index_switch"]:
+    for switch in [operation for operation in operations_in(kernel) if operation.name == "scf.index_switch"]:
         with switch.location:
             _as_conditions(switch)
 
@@ -61,7 +61,7 @@ def _any(type_: Type) -> Value:
 def _move(source: Operation, to: Operation, old: str, new: str) -> None:
     for block in list(source.regions[0].blocks):
         block.append_to(to.regions[0])
-    for end in [each for each in operations_in(to) if each.name == old]:
+    for end in [operation for operation in operations_in(to) if operation.name == old]:
         with end.location, ir.InsertionPoint(end):
             made_again(end, [], [], new)
         end.erase()
@@ -82,10 +82,10 @@ def _as_conditions(switch: Operation) -> None:
 def _nested(chosen, cases, usual, types):  # type: ignore[no-untyped-def]
     if not cases:
         (block,) = usual.blocks
-        *ops, end = [each.operation for each in block.operations]
+        *ops, end = [operation.operation for operation in block.operations]
         point = ir.InsertionPoint.current
-        for each in ops:
-            point.insert(each.detach_from_parent())
+        for op in ops:
+            point.insert(op.detach_from_parent())
         return list(end.operands)
     (value, region), *others = cases
     made = ir.Operation.create("scf.if", types, [(chosen == as_index(value)).value], regions=2)

@@ -75,14 +75,14 @@ class LowerMemory(Pass):
 def _shared(module: Operation) -> dict[str, tuple[Type, Type]]:
     """Replace the blocks' memory by variables. Return their types and element types by name."""
     found: dict[str, tuple[Type, Type]] = {}
-    for each in [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "memref.global"]:
-        type_ = each.attributes["type"].value
+    for operation in [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "memref.global"]:
+        type_ = operation.attributes["type"].value
         element = in_memory(type_.element_type)
         pointer = pointer_type(array_type(math.prod(type_.shape), element), SHARED_STORAGE)
-        with each.location, ir.InsertionPoint(each):
-            variable(symbol_name(each), pointer)
-        found[symbol_name(each)] = pointer, element
-        each.erase()
+        with operation.location, ir.InsertionPoint(operation):
+            variable(symbol_name(operation), pointer)
+        found[symbol_name(operation)] = pointer, element
+        operation.erase()
     return found
 
 
@@ -107,8 +107,8 @@ class _Kernel:
     def _addresses_are_numbers(self) -> None:
         i64, pointer = ir.IntegerType.get_signless(64), ir.Type.parse(PTR)
         for op in operations_in(self._kernel):
-            arguments = [each for region in op.regions for block in region.blocks for each in block.arguments]
-            for value in [each for each in (*op.results, *arguments) if each.type == pointer]:
+            arguments = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
+            for value in [result for result in (*op.results, *arguments) if result.type == pointer]:
                 value.set_type(i64)
 
     def _forget_memrefs(self) -> None:
@@ -218,8 +218,8 @@ class _Kernel:
         view = self._views.of(memref)
         pointer = view.pointer(view.place(indices), view.element)
         operands = [pointer, row_length(op)]
-        made = result_of("spirv.KHR.CooperativeMatrixLoad", operands, op.results[0].type, matrix_layout=layout_of(op))
-        replace_op(op, [made])
+        result = result_of("spirv.KHR.CooperativeMatrixLoad", operands, op.results[0].type, matrix_layout=layout_of(op))
+        replace_op(op, [result])
 
     def store_matrix(self, op: Operation) -> None:
         matrix, memref, *indices = op.operands

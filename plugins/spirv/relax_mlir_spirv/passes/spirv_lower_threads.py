@@ -56,13 +56,13 @@ class LowerThreads(Pass):
             for kernel in kernels_in(op):
                 self._check(kernel)
                 far = _Far(kernel, self._barrier)
-                for each in operations_in(kernel):
-                    with each.location, ir.InsertionPoint(each):
-                        if each.name == "gpu.barrier":
+                for operation in operations_in(kernel):
+                    with operation.location, ir.InsertionPoint(operation):
+                        if operation.name == "gpu.barrier":
                             self._barrier()
-                            each.erase()
-                        elif each.name == "gpu.shuffle":
-                            self._shuffle(each, far)
+                            operation.erase()
+                        elif operation.name == "gpu.shuffle":
+                            self._shuffle(operation, far)
 
     def _check(self, kernel: Operation) -> None:
         if threads_of(kernel) > self.most:
@@ -85,12 +85,12 @@ class LowerThreads(Pass):
             raise located_error(f"SPIR-V targets do not support shuffles of mode {mode}", shuffle.location)
         across = constant_of(lane)
         if across is not None and across >= self.subgroup:
-            made = far.exchanged(value, across)
+            result = far.exchanged(value, across)
         else:
-            made = result_of(
+            result = result_of(
                 "spirv.GroupNonUniformShuffleXor", [value, lane], value.type, execution_scope=scope("Subgroup")
             )
-        replace_op(shuffle, [made, constant(1, "bool").value])
+        replace_op(shuffle, [result, constant(1, "bool").value])
 
 
 class _Far:

@@ -45,7 +45,7 @@ class RewriteArithmetic(Pass):
     def run(self, op: Operation) -> None:
         rewrites = _REWRITES | (_OF_VULKAN if self.api == "vulkan" else {})
         with op.context:
-            for each in [each for kernel in kernels_in(op) for each in operations_in(kernel)]:
+            for each in [operation for kernel in kernels_in(op) for operation in operations_in(kernel)]:
                 rewrite = rewrites.get(each.name)
                 if rewrite is not None:
                     with each.location, ir.InsertionPoint(each):

@@ -37,10 +37,10 @@ class SplitVectors(Pass):
             for kernel in kernels_in(op):
                 for each in operations_named(kernel, "arith.select"):
                     _condition_of_lanes(each)
-                for each in reversed(operations_in(kernel)):
-                    if _is_touched(each) and each.name not in _KEPT:
-                        with each.location, ir.InsertionPoint(each):
-                            _split(each)
+                for operation in reversed(operations_in(kernel)):
+                    if _is_touched(operation) and operation.name not in _KEPT:
+                        with operation.location, ir.InsertionPoint(operation):
+                            _split(operation)
 
 
 def _condition_of_lanes(select: Operation) -> None:
@@ -55,7 +55,9 @@ def _condition_of_lanes(select: Operation) -> None:
 def _is_touched(op: Operation) -> bool:
     if any(_is_wide(value.type) for value in (*op.results, *op.operands)):
         return True
-    return any(_is_wide(each.type) for region in op.regions for block in region.blocks for each in block.arguments)
+    return any(
+        _is_wide(argument.type) for region in op.regions for block in region.blocks for argument in block.arguments
+    )
 
 
 def _split(op: Operation) -> None:
@@ -78,7 +80,7 @@ def _split(op: Operation) -> None:
 def _compute_lanes(op: Operation) -> None:
     (result,) = op.results
     made = [
-        made_again(op, [_lane(each, lane) for each in op.operands], [result.type.element_type]).results[0]
+        made_again(op, [_lane(operand, lane) for operand in op.operands], [result.type.element_type]).results[0]
         for lane in range(_lanes(result.type))
     ]
     replace_op(op, [from_elements(made)])
@@ -90,11 +92,11 @@ def _lane(value: Value, lane: int) -> Value:
 
 def _pass_lanes(op: Operation) -> None:
     """Rebuild an operation, or a terminator, with scalars in place of wide vectors."""
-    made = _with_regions(op, _scalars(op.operands), _types([each.type for each in op.results]))
+    made = _with_regions(op, _scalars(op.operands), _types([result.type for result in op.results]))
     for region in made.regions:
         for block in region.blocks:
             _take_lanes(block)
-    replace_op(op, _vectors([each.type for each in op.results], list(made.results)))
+    replace_op(op, _vectors([result.type for result in op.results], list(made.results)))
 
 
 def _with_regions(op: Operation, operands: Sequence[Value], results: Sequence[Type]) -> Operation:
@@ -113,7 +115,7 @@ def _take_lanes(block: Block) -> None:
         return
     types = [each.type for each in old]
     with ir.InsertionPoint.at_block_begin(block):
-        new = [block.add_argument(each, old[0].owner.owner.location) for each in _types(types)]
+        new = [block.add_argument(type_, old[0].owner.owner.location) for type_ in _types(types)]
         for argument, value in zip(old, _vectors(types, new), strict=True):
             argument.replace_all_uses_with(value)
     for _ in old:
@@ -131,25 +133,26 @@ def _lanes(type_: Type) -> int:
 
 def _scalars(values: Sequence[Value]) -> list[Value]:
     """Return the values that are not wide vectors, then the lanes of the wide ones."""
-    wide = [each for each in values if _is_wide(each.type)]
+    wide = [value for value in values if _is_wide(value.type)]
     return [
-        *(each for each in values if not _is_wide(each.type)),
-        *(lane_of(each, lane) for each in wide for lane in range(_lanes(each.type))),
+        *(value for value in values if not _is_wide(value.type)),
+        *(lane_of(value, lane) for value in wide for lane in range(_lanes(value.type))),
     ]
 
 
 def _types(types: Sequence[Type]) -> list[Type]:
-    wide = [each for each in types if _is_wide(each)]
+    wide = [type_ for type_ in types if _is_wide(type_)]
     return [
-        *(each for each in types if not _is_wide(each)),
-        *(each.element_type for each in wide for _ in range(_lanes(each))),
+        *(type_ for type_ in types if not _is_wide(type_)),
+        *(type_.element_type for type_ in wide for _ in range(_lanes(type_))),
     ]
 
 
 def _vectors(types: Sequence[Type], scalars: Sequence[Value]) -> list[Value]:
     """Return values of `types` from scalars in the order of `_types`."""
-    count = sum(not _is_wide(each) for each in types)
+    count = sum(not _is_wide(type_) for type_ in types)
     narrow, lanes = iter(scalars[:count]), iter(scalars[count:])
     return [
-        from_elements([next(lanes) for _ in range(_lanes(each))]) if _is_wide(each) else next(narrow) for each in types
+        from_elements([next(lanes) for _ in range(_lanes(type_))]) if _is_wide(type_) else next(narrow)
+        for type_ in types
     ]

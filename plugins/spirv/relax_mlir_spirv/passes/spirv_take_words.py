@@ -82,8 +82,8 @@ def _count_blocks(kernel: Operation, blocks: Value) -> None:
     x, y = (_of_grid("block_id", dimension) for dimension in "xy")
     own = y * _of_grid("grid_dim", "x") + x
     there = ir.Operation.create("scf.if", operands=[(own < as_index(blocks)).value], regions=2)
-    for each in ids:
-        replace_op(each, [own.value])
+    for id_ in ids:
+        replace_op(id_, [own.value])
     ops = operations_of(body_of(kernel))
     inside = there.regions[0].blocks.append()
     for op in ops[ops.index(there) + 1 : -1]:

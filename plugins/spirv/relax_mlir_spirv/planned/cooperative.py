@@ -130,7 +130,7 @@ class CooperativeKernel(Kernel):
         return ir.Type.parse(KINDS[self.matrices.factors].total)
 
     def block(self, memories: Sequence[Value], stage: Number, block: Number, sums: Sequence[Value]) -> list[Value]:
-        found = list(sums)
+        values = list(sums)
         for step in range(0, self.tile.depth, self.matrices.steps):
             rows = [
                 self._load(memories, stage, step, self._of_rows, self._first_row() + place * self.matrices.rows)
@@ -143,8 +143,8 @@ class CooperativeKernel(Kernel):
                 for place in range(self.tile.vectors_of_thread)
             ]
             for place, (left, right) in enumerate(product(rows, columns)):
-                found[place] = result_of("gpu.subgroup_mma_compute", [left, right, found[place]], found[place].type)
-        return found
+                values[place] = result_of("gpu.subgroup_mma_compute", [left, right, values[place]], values[place].type)
+        return values
 
     def _load(self, memories: Sequence[Value], stage: Number, step: int, which: int, side: Number) -> Value:
         staged, memory, is_left = self.staged[which], memories[which], which == self._of_rows
@@ -164,7 +164,7 @@ class CooperativeKernel(Kernel):
         """Return a thread's results of all matrices, added to the initial values of its sums."""
         subgroups, width = self.tile.threads // self.matrices.threads, self.matrices.columns + _GAP
         memory = shared_memory(self.op.operation, [subgroups, self.matrices.rows, width], self._total, self.alignment)
-        vectors, found = self.tile.vectors_of_thread, list(first)
+        vectors, results = self.tile.vectors_of_thread, list(first)
         for place, matrix in enumerate(sums):
             at = [self.subgroup, as_index(0), as_index(0)]
             ir.Operation.create(
@@ -176,10 +176,10 @@ class CooperativeKernel(Kernel):
             for row, where in enumerate(self._rows_in_matrix()):
                 own = load(memory, [self.subgroup, where, self._column_in_matrix()], self.tile.lanes)
                 result = (place // vectors * self.matrices.rows_of_thread + row) * vectors + place % vectors
-                found[result] = self._added(first[result], own)
+                results[result] = self._added(first[result], own)
             if place + 1 < len(sums):
                 wait_for_block()
-        return found
+        return results
 
     def _added(self, first: Value, own: Value) -> Value:
         name = "arith.addf" if KINDS[self.matrices.factors].total == "f32" else "arith.addi"
@@ -188,10 +188,10 @@ class CooperativeKernel(Kernel):
 
 def _matrices_of(plan: Plan) -> Matrices:
     """Return the matrices of the plan's instruction. Raises Decline for another instruction."""
-    found = matrices_of_instruction(str(plan.instruction))
-    if found is None:
+    matrices = matrices_of_instruction(str(plan.instruction))
+    if matrices is None:
         raise Decline(f"'{plan.instruction}' does not name cooperative matrices, such as cooperative_f16_16x16x16_32")
-    return found
+    return matrices
 
 
 def _matrix_type(rows: int, columns: int, element: str, use: str) -> Type:

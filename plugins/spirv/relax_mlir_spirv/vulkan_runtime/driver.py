@@ -75,7 +75,7 @@ class VulkanFunctions:
         if name not in self._known:
             result = None if name in _VOID else ctypes.c_int32
             self._known[name] = ctypes.CFUNCTYPE(result)(self.address(name))
-        given = [ctypes.c_uint64(each) if isinstance(each, int) else each for each in arguments]
+        given = [ctypes.c_uint64(argument) if isinstance(argument, int) else argument for argument in arguments]
         status = self._known[name](*given)
         if status:
             raise VulkanError(f"{name}: {status_text(status)}", status)
@@ -183,10 +183,10 @@ def _matrices_for(has: Capabilities, threads: int) -> list[str]:
     if threads < has.least_subgroup:
         return []
     found: dict[str, str] = {}
-    for each in has.matrices:
-        rows, columns, *_ = map(int, each.partition(":")[2].split("x"))
+    for matrix in has.matrices:
+        rows, columns, *_ = map(int, matrix.partition(":")[2].split("x"))
         if rows * columns >= threads:
-            found.setdefault(each.partition(":")[0], each)
+            found.setdefault(matrix.partition(":")[0], matrix)
     return list(found.values())
 
 
@@ -295,7 +295,7 @@ class VulkanDriver:
         self.functions.call("vkGetPhysicalDeviceQueueFamilyProperties", handle, ctypes.byref(count), None)
         families = (vk.QueueFamily * max(count.value, 1))()
         self.functions.call("vkGetPhysicalDeviceQueueFamilyProperties", handle, ctypes.byref(count), families)
-        return next((place for place, each in enumerate(families) if each.flags & _COMPUTE_QUEUE), -1)
+        return next((place for place, family in enumerate(families) if family.flags & _COMPUTE_QUEUE), -1)
 
 
 def _create_instance(library: object, info: vk.Structure) -> int:

@@ -118,7 +118,10 @@ def kept_commands(
 ) -> KeptCommands | None:
     """Return the storage of kept commands. `graphs` tells where to keep them: True where possible, False nowhere, None
     where calls get faster."""
-    kept = [graphs is not False and each.graph is not None and (bool(graphs) or is_faster(each)) for each in signatures]
+    kept = [
+        graphs is not False and signature.graph is not None and (bool(graphs) or is_faster(signature))
+        for signature in signatures
+    ]
     if not any(kept):
         return None
     return KeptCommands(device, signatures, kept, parameter_bytes, forget, undo, at_once=bool(graphs))

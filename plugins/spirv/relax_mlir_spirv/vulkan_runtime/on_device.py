@@ -34,11 +34,11 @@ class VulkanProgram(PagedProgram):
 
     @classmethod
     def devices(cls) -> list[str]:
-        return [each.table() for each in driver().devices()]
+        return [device.table() for device in driver().devices()]
 
     @classmethod
     def targets(cls) -> list[str]:
-        return [each.target for each in driver().devices()]
+        return [device.target for device in driver().devices()]
 
     def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
         kernels = read_kernels(codes[0])
@@ -78,7 +78,7 @@ class VulkanProgram(PagedProgram):
         return [base + 8 * _HANDLE_WORDS * place for place in range(len(kernels))]
 
     def _kept_commands(self, kernels: Sequence[SpirvKernel]) -> KeptCommands | None:
-        words = [each.words for each in kernels if each.words > IN_PUSH_CONSTANTS]
+        words = [kernel.words for kernel in kernels if kernel.words > IN_PUSH_CONSTANTS]
         forget = partial(ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._forget), self.page.address)
         most = 8 * max(words, default=0)
         return kept_commands(self.device, self._signatures, self._wants_graphs, most, forget, self._undo)
@@ -122,21 +122,21 @@ IN_PUSH_CONSTANTS = 16
 
 def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: PhysicalDevice) -> None:
     """Raise DeviceError if the device lacks features that kernels need."""
-    if not all(each.is_told_blocks for each in kernels):
+    if not all(spirv_kernel.is_told_blocks for spirv_kernel in kernels):
         raise ArtifactError(f"{code.label} are of another version than this release reads")
-    if any(is_too_new(each.module, device) for each in kernels):
+    if any(is_too_new(spirv_kernel.module, device) for spirv_kernel in kernels):
         version = "{}.{}".format(*device.version)
         raise DeviceError(f"{device} has Vulkan {version}, {code.label}, are for 1.3; {_fitting(device)}")
     lacking: dict[str, None] = {}
-    for each in kernels:
-        lacking |= dict.fromkeys(missing(each.module, device))
+    for kernel in kernels:
+        lacking |= dict.fromkeys(missing(kernel.module, device))
     if lacking:
         raise DeviceError(f"{device} lacks what {code.label}, need: {', '.join(lacking)}; {_fitting(device)}")
     limits = device.capabilities.properties.limits
     large = too_large(kernels, limits.threads, limits.shared_memory)
     if large:
         raise DeviceError(f"{device} is too small for {code.label}, which need {large}; {_fitting(device)}")
-    has, needed = device.capabilities, max((each.subgroup for each in kernels), default=0)
+    has, needed = device.capabilities, max((spirv_kernel.subgroup for spirv_kernel in kernels), default=0)
     _check_matrices(code, kernels, device, needed)
     most = has.most_subgroup
     if needed > most:
@@ -146,7 +146,7 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Physic
 
 def _check_matrices(code: DeviceCode, kernels: Sequence[SpirvKernel], device: PhysicalDevice, threads: int) -> None:
     """Raise DeviceError if the device multiplies other matrices, or with more threads."""
-    if not any(multiplies_matrices(each.module) for each in kernels):
+    if not any(multiplies_matrices(kernel.module) for kernel in kernels):
         return
     others = missing_matrices(code.arch, device)
     if others:

@@ -91,12 +91,12 @@ def multiplies_matrices(module: bytes) -> bool:
 def missing_matrices(target: str, device: PhysicalDevice) -> list[str]:
     """Return the cooperative matrices of a target's code that a device lacks."""
     named = re.search(r"matrices=([\w:+]+)", target)
-    return [each for each in (named[1].split("+") if named else []) if each not in device.capabilities.matrices]
+    return [word for word in (named[1].split("+") if named else []) if word not in device.capabilities.matrices]
 
 
 def missing(module: bytes, device: PhysicalDevice) -> list[str]:
     """Return the features that a module needs and a device lacks, with Vulkan's names."""
     unknown = _Requirement("", lambda has: False)
     needed = {number: _REQUIREMENTS.get(number, unknown) for number in capabilities(module)}
-    lacking = [(number, each) for number, each in needed.items() if not each.is_there(device.capabilities)]
+    lacking = [(number, value) for number, value in needed.items() if not value.is_there(device.capabilities)]
     return [each.name or f"SPIR-V's capability {number}" for number, each in lacking]

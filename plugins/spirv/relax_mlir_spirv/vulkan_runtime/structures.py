@@ -148,7 +148,7 @@ class Constants(ctypes.Structure):
 def constants(values: Sequence[int]) -> Constants:
     """Return the values of a module's 32-bit specialization constants, by number."""
     held = (U32 * len(values))(*values)
-    places = (ConstantPlace * len(values))(*(ConstantPlace(each, 4 * each, 4) for each in range(len(values))))
+    places = (ConstantPlace * len(values))(*(ConstantPlace(index, 4 * index, 4) for index in range(len(values))))
     made = Constants(len(values), ctypes.addressof(places), ctypes.sizeof(held), ctypes.addressof(held))
     made.held = held, places
     return made

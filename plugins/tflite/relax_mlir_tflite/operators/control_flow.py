@@ -67,9 +67,9 @@ def _variable(node: TfliteNode) -> tuple[bytes, ...]:
 
 @register_tflite("READ_VARIABLE")
 def read_variable(node: TfliteNode) -> Outputs:
-    if (held := node.graph.variables[_variable(node)]) is None:
+    if (variable := node.graph.variables[_variable(node)]) is None:
         raise node.fail("a variable is read before it is assigned: variables do not keep their values between calls")
-    return held
+    return variable
 
 
 @register_tflite("ASSIGN_VARIABLE")

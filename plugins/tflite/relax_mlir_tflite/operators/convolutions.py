@@ -57,14 +57,14 @@ def _image(node: TfliteNode, index: int, rank: int) -> tuple[list[sizes.Size], i
     return own[1:-1], own[-1]
 
 
-def with_bias(node: TfliteNode, made: Tensor, index: int) -> Tensor:
+def with_bias(node: TfliteNode, tensor: Tensor, index: int) -> Tensor:
     """Add the bias, if there is one, and apply the fused activation.
 
     A bias is quantized with the product of the scales of data and weights.
     """
     if node.has(index):
-        made = relax.add(made, node.real(index, node.stored(index)).ssa)
-    return activated(node, made)
+        tensor = relax.add(tensor, node.real(index, node.stored(index)).ssa)
+    return activated(node, tensor)
 
 
 def _around(data: Value, windows: Windows) -> tuple[Value, list[int]]:
@@ -157,9 +157,9 @@ def _rearrange_weights(
     held = node.stored(1)
     if held.array is None:
         return of_tensor(node.tensor(1))
-    made = Value(array=of_array(held.array))
-    made.name = held.name
-    return node.real(1, made, axis).ssa
+    value = Value(array=of_array(held.array))
+    value.name = held.name
+    return node.real(1, value, axis).ssa
 
 
 def _convolve_transposed(

@@ -45,22 +45,22 @@ def broadcast_args(node: TfliteNode) -> Outputs:
     pairs = list(zip(one, other, strict=True))
     if not all(sizes.is_known(*pair) for pair in pairs):
         raise node.fail("its shapes are only known when the model runs")
-    made = [broadcast_dim(*pair) for pair in pairs]
-    if None in made:
+    dims = [broadcast_dim(*pair) for pair in pairs]
+    if None in dims:
         raise node.fail(f"shapes {one} and {other} cannot be broadcast, or are not fully known")
-    return known(made, node.dtype)
+    return known(dims, node.dtype)
 
 
 @register_tflite("RANGE")
 def arange(node: TfliteNode) -> Outputs:
     """Convert RANGE: numbers from a start to a limit, which is excluded, in steps."""
     bounds = [node.value(index) for index in range(3)]
-    if all(each.array is not None for each in bounds):
-        return _of_numbers(node, *(each.array.ravel()[0].item() for each in bounds if each.array is not None))
-    elements = [each.elements for each in bounds]
-    if any(each is None for each in elements):
+    if all(bound.array is not None for bound in bounds):
+        return _of_numbers(node, *(bound.array.ravel()[0].item() for bound in bounds if bound.array is not None))
+    elements = [bound.elements for bound in bounds]
+    if any(element is None for element in elements):
         raise node.fail("its bounds are only known when the model runs")
-    start, limit, step = (each.ravel()[0] for each in elements if each is not None)
+    start, limit, step = (element.ravel()[0] for element in elements if element is not None)
     if not isinstance(step, int) or step == 0:
         raise node.fail("its step must be a known integer other than 0")
     return relax.arange(start, limit, step, dtype=node.dtype)

@@ -22,13 +22,13 @@ def _integers(node: TfliteNode, *names: str) -> list[int]:
     held, layout = node.row.custom_options, struct.Struct(f"<{len(names)}i")
     if len(held) < layout.size:
         raise node.fail(f"its options have {len(held)} bytes, expected at least {layout.size}: {', '.join(names)}")
-    found = list(layout.unpack_from(held))
-    if found[0] not in (_SAME, _VALID):
-        raise node.fail(f"the padding {found[0]} is neither {_SAME} (SAME) nor {_VALID} (VALID)", "padding")
-    for name, number in zip(names[1:], found[1:], strict=True):
+    integers = list(layout.unpack_from(held))
+    if integers[0] not in (_SAME, _VALID):
+        raise node.fail(f"the padding {integers[0]} is neither {_SAME} (SAME) nor {_VALID} (VALID)", "padding")
+    for name, number in zip(names[1:], integers[1:], strict=True):
         if number < 1 and name != "activation":
             raise node.fail(f"must be 1 or more, got {number}", name)
-    return found
+    return integers
 
 
 @register_tflite("Convolution2DTransposeBias")
@@ -48,7 +48,7 @@ def transpose_conv_bias(node: TfliteNode) -> Outputs:
         node.tensor(0),
         node.tensor(1),
         strides=strides,
-        padding=[*(each // 2 for each in cut), *(each - each // 2 for each in cut)],
+        padding=[*(number // 2 for number in cut), *(number - number // 2 for number in cut)],
         data_layout="NHWC",
         kernel_layout="OHWI",
     )

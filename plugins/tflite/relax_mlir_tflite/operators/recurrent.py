@@ -111,8 +111,8 @@ class Lstm:
         joined = relax.concat(recurrent, axis=1)
         states = [node.tensor(places.hidden), node.tensor(places.cell)]
 
-        def step(taken: Tensor, held: list[Tensor], _: object) -> tuple[list[Tensor], Tensor]:
-            after = self._step(relax.add(taken, relax.matmul(held[0], joined)), held[1])
+        def step(taken: Tensor, tensors: list[Tensor], _: object) -> tuple[list[Tensor], Tensor]:
+            after = self._step(relax.add(taken, relax.matmul(tensors[0], joined)), tensors[1])
             return after, after[0]
 
         return run_steps(node, from_input, states, step)
@@ -158,8 +158,8 @@ class Lstm:
         node, place = self.node, self.places.projection
         if not node.has(place):
             return hidden
-        made = _plus(_product(hidden, node.tensor(place)), _bias(node, place + 1))
-        return relax.clip(made, -self.projection_clip, self.projection_clip) if self.projection_clip > 0 else made
+        plus = _plus(_product(hidden, node.tensor(place)), _bias(node, place + 1))
+        return relax.clip(plus, -self.projection_clip, self.projection_clip) if self.projection_clip > 0 else plus
 
 
 @register_tflite("UNIDIRECTIONAL_SEQUENCE_LSTM")
@@ -167,8 +167,8 @@ def sequence_lstm(node: TfliteNode) -> Outputs:
     is_major = bool(node.attr("time_major", False))
     if node.attr("diagonal_recurrent_tensors", False):
         raise node.fail("diagonal recurrent weights are not supported", "diagonal_recurrent_tensors")
-    made = _run_lstm(node, _rows(node, is_major))
-    return made if is_major else relax.permute_dims(made, axes=[1, 0, 2])
+    tensor = _run_lstm(node, _rows(node, is_major))
+    return tensor if is_major else relax.permute_dims(tensor, axes=[1, 0, 2])
 
 
 def _run_lstm(node: TfliteNode, rows: Tensor) -> Tensor:
@@ -223,8 +223,8 @@ def both_lstms(node: TfliteNode) -> Outputs:
 
 def _both(node: TfliteNode, forward: Tensor, backward: Tensor, is_major: bool) -> Sequence[Tensor]:
     """Return both directions, concatenated along the last dimension or as separate results."""
-    made = [relax.concat([forward, backward], axis=2)] if node.attr("merge_outputs", False) else [forward, backward]
-    return [each if is_major else relax.permute_dims(each, axes=[1, 0, 2]) for each in made]
+    tensors = [relax.concat([forward, backward], axis=2)] if node.attr("merge_outputs", False) else [forward, backward]
+    return [tensor if is_major else relax.permute_dims(tensor, axes=[1, 0, 2]) for tensor in tensors]
 
 
 # ---- SVDF ----

@@ -104,7 +104,7 @@ def batch_to_space(node: TfliteNode) -> Outputs:
     batch, *rest = node.sizes_of(0)
     count = len(blocks)
     own = sizes.divided(batch, sizes.product(blocks))
-    order = [count, *(each for axis in range(count) for each in (count + 1 + axis, axis))]
+    order = [count, *(number for axis in range(count) for number in (count + 1 + axis, axis))]
     moved = _permuted(node.tensor(0), [*blocks, own, *rest], order)
     spatial = [sizes.times(size, block) for size, block in zip(rest[:count], blocks, strict=True)]
     whole = sizes.reshaped(moved, [own, *spatial, *rest[count:]])

@@ -21,13 +21,13 @@ def concatenation(node: TfliteNode) -> Outputs:
     if node.rank(0) == 1 and node.dtype in ("i32", "i64"):
         counts = [(node.value(index).shape or (None,))[0] for index in range(len(node.inputs))]
         if all(isinstance(count, int) for count in counts) and sum(counts) <= _MOST_SIZES:
-            _note_sizes(node, [each for index in range(len(counts)) for each in node.sizes_in(index)])
+            _note_sizes(node, [size for index in range(len(counts)) for size in node.sizes_in(index)])
     return activated(node, joined(node.tensors(), axis=axis))
 
 
 def _note_sizes(node: TfliteNode, found: list[sizes.Size]) -> None:
     """Store the sizes in an output that may be a shape. Only some of the sizes may be known at import."""
-    if any(isinstance(each, int) for each in found):
+    if any(isinstance(size, int) for size in found):
         node.graph.parts[node.row.outputs[0]] = found
 
 
@@ -43,7 +43,7 @@ def unpack(node: TfliteNode) -> Outputs:
     axis = node.axis_of(node.attr("axis", 0), node.rank(0))
     if (size := node.sizes_of(0)[axis]) != len(node.results):
         raise node.fail(f"it has {size} parts, but {len(node.results)} results", "num")
-    return [relax.squeeze(each, axis=[axis]) for each in sizes.parts(node.value(0), axis, [1] * size)]
+    return [relax.squeeze(part, axis=[axis]) for part in sizes.parts(node.value(0), axis, [1] * size)]
 
 
 @register_tflite("SPLIT")
@@ -64,8 +64,8 @@ def split_by_sizes(node: TfliteNode) -> Outputs:
         raise node.fail(f"{len(node.results)} results do not match parts of sizes {lengths}", "num_splits")
     size = node.sizes_of(0)[axis]
     if -1 in lengths:
-        lengths[lengths.index(-1)] = sizes.minus(size, sum(each for each in lengths if each != -1))
-    if all(isinstance(each, int) for each in (size, *lengths)) and (sum(lengths) != size or min(lengths) < 0):
+        lengths[lengths.index(-1)] = sizes.minus(size, sum(length for length in lengths if length != -1))
+    if all(isinstance(length, int) for length in (size, *lengths)) and (sum(lengths) != size or min(lengths) < 0):
         raise node.fail(f"sizes {lengths} must be nonnegative and sum to the {size} elements along axis {axis}")
     return sizes.parts(node.value(0), axis, lengths)
 
@@ -125,7 +125,7 @@ def strided_slice(node: TfliteNode) -> Outputs:
             bounds[axis] = one if is_one else _bounds(node, place, (begins[place], ends[place], steps[place]))
             dropped += [axis] if is_one else []
             axis += 1
-    made = sizes.sliced(node.value(0), {axis: each for axis, each in bounds.items() if each != (0, OPEN, 1)})
+    made = sizes.sliced(node.value(0), {axis: bound for axis, bound in bounds.items() if bound != (0, OPEN, 1)})
     made = relax.squeeze(made, axis=dropped) if dropped else made
     return relax.expand_dims(made, axis=added) if added else made
 

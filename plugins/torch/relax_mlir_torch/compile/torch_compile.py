@@ -218,7 +218,7 @@ class _Frozen:
         self._versions = sum(map(_VERSION, self._tensors))
         self._addresses = list(map(self._address, self._tensors))
         #: References to the memory, so that no other tensor gets the address.
-        self._memory = [each.detach() for each in self._tensors]
+        self._memory = [tensor.detach() for tensor in self._tensors]
 
     def has_changed(self, given: Sequence[Any]) -> bool:
         tensors = self._tensors
@@ -303,11 +303,11 @@ class _Calls:
         if self._scalars:
             passed = self._with_tensors(passed)
         try:
-            found = self._main(*passed)
+            graph_proto = self._main(*passed)
         except ValueError as error:
             # torch guards the sizes of arguments. A data-dependent size fails torch._check, as in eager mode.
             raise RuntimeError(str(error)) from error
-        results = found if isinstance(found, tuple) else (found,)
+        results = graph_proto if isinstance(graph_proto, tuple) else (graph_proto,)
         return list(results) if self._outputs is None else self._outputs(given, results)
 
     def _with_tensors(self, passed: Sequence[Any]) -> list[Any]:
@@ -343,15 +343,15 @@ def _key_argument(graph: GraphModule) -> FxNode | None:
         return None
     first = next(fx for fx in graph.graph.nodes if fx.op != "placeholder")
     with graph.graph.inserting_before(first):
-        made = graph.graph.placeholder("random_key")
-    made.meta["val"] = torch.zeros((), dtype=torch.int64, device=_device_of(graph))
-    return made
+        placeholder = graph.graph.placeholder("random_key")
+    placeholder.meta["val"] = torch.zeros((), dtype=torch.int64, device=_device_of(graph))
+    return placeholder
 
 
 def _device_of(graph: GraphModule) -> Any:
     """Return the device of a graph's tensors. Numbers may be on the CPU."""
     devices = [fx.meta["val"].device for fx in graph.graph.nodes if hasattr(fx.meta.get("val"), "device")]
-    return next((each for each in devices if each.type != "cpu"), "cpu")
+    return next((device for device in devices if device.type != "cpu"), "cpu")
 
 
 def _key_source(device: Any, *, is_drawn: bool) -> Callable[[], Any]:
@@ -363,4 +363,4 @@ def _key_source(device: Any, *, is_drawn: bool) -> Callable[[], Any]:
 
 
 def _named(outputs: Sequence[Any]) -> list[tuple[Any, str]]:
-    return [(each, f"result{index}") for index, each in enumerate(outputs)]
+    return [(output, f"result{index}") for index, output in enumerate(outputs)]

@@ -50,8 +50,8 @@ class PartlyEager:
 
 def refused_by(error: RelaxError, graph: GraphModule) -> set[str]:
     """Return the node's name from the location of an error, if the graph has such a node."""
-    found = _NODE.match(error.location)
-    name = found[1] if found else ""
+    match = _NODE.match(error.location)
+    name = match[1] if match else ""
     return {name} & {fx.name for fx in graph.graph.nodes}
 
 
@@ -66,11 +66,11 @@ def _warn(error: RelaxError, eager: Sequence[FxNode], calls: Sequence[FxNode]) -
 
 def _with_their_parts(calls: Sequence[FxNode], names: AbstractSet[str]) -> set[FxNode]:
     """Return the named nodes, and the nodes that extract elements of their results."""
-    found: set[FxNode] = set()
+    fx_nodes: set[FxNode] = set()
     for fx in calls:
-        if fx.name in names or (fx.target is operator.getitem and fx.args[0] in found):
-            found.add(fx)
-    return found
+        if fx.name in names or (fx.target is operator.getitem and fx.args[0] in fx_nodes):
+            fx_nodes.add(fx)
+    return fx_nodes
 
 
 def _split(
@@ -138,7 +138,11 @@ def _add_program(
         inner[node] = own.placeholder(node.name)
         inner[node].meta = dict(node.meta)
     for node in part:
-        inner.update((each, own.node_copy(each)) for each in node.all_input_nodes if each.op == "get_attr")
+        inner.update(
+            (input_node, own.node_copy(input_node))
+            for input_node in node.all_input_nodes
+            if input_node.op == "get_attr"
+        )
         inner[node] = own.node_copy(node, inner.__getitem__)
     own.output(tuple(inner[node] for node in outputs))
     compiled = program(fx.GraphModule(graph, own))
@@ -158,15 +162,15 @@ def _inputs(graph: GraphModule, part: Sequence[FxNode], known: dict[FxNode, FxNo
     Attributes, such as subgraphs, are not among them: programs take only tensors and numbers.
     """
     inside = set(part)
-    users = [each for node in part for each in node.all_input_nodes]
-    found = dict.fromkeys(each for each in users if each not in inside and each.op != "get_attr")
-    metas = [node.meta.get("val") for node in (*found, *part)]
-    given = {symbol_of(size) for node in found for size in _sizes(node.meta.get("val"))}
-    for symbol in sorted(symbols_of([size for meta in metas for size in _sizes(meta)]) - given):
+    users = [input_node for node in part for input_node in node.all_input_nodes]
+    inputs = dict.fromkeys(user for user in users if user not in inside and user.op != "get_attr")
+    metas = [node.meta.get("val") for node in (*inputs, *part)]
+    symbols = {symbol_of(size) for node in inputs for size in _sizes(node.meta.get("val"))}
+    for symbol in sorted(symbols_of([size for meta in metas for size in _sizes(meta)]) - symbols):
         giving = next((node for node in known if _is_size_of(symbol, node.meta.get("val"))), None)
         if giving is not None:
-            found.setdefault(giving)
-    return list(found)
+            inputs.setdefault(giving)
+    return list(inputs)
 
 
 def _is_size_of(symbol: str, meta: Any) -> bool:

@@ -186,14 +186,14 @@ def taking(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
 
 def _owners(graph: GraphModule, places: Mapping[FxNode, TensorPlace]) -> Mapping[Hashable, FxNode]:
     """Return the first node of each storage. All other nodes with the storage are views of its tensor."""
-    found: dict[Hashable, FxNode] = {}
+    fx_nodes: dict[Hashable, FxNode] = {}
     for fx in graph.graph.nodes:
         if fx in places:
-            found.setdefault(places[fx].storage, fx)
+            fx_nodes.setdefault(places[fx].storage, fx)
     # A result cannot be copied into memory with overlapping elements.
     return {
         storage: fx
-        for storage, fx in found.items()
+        for storage, fx in fx_nodes.items()
         if fx.op == "placeholder" or is_dense(fx.meta["val"]) or not may_overlap(fx.meta["val"])
     }
 
@@ -216,7 +216,7 @@ def _erase_unused_views(graph: GraphModule, outputs: Sequence[Any], places: Mapp
     erased: set[FxNode] = set()
     while pending:
         fx = pending.pop()
-        storages = [places[each].storage for each in fx.all_input_nodes if each in places]
+        storages = [places[node].storage for node in fx.all_input_nodes if node in places]
         is_view = fx in places and places[fx].storage in storages
         if is_view and fx.op == "call_function" and not fx.users and fx not in erased:
             erased.add(fx)

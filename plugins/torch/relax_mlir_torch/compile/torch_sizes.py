@@ -71,9 +71,9 @@ def _shown(sizes: Any) -> str:
     from torch.utils._sympy.printers import PythonPrinter
 
     if isinstance(sizes, Sequence):
-        return f"({''.join(f'{_shown(each)}, ' for each in sizes)})"
-    found = expression_of(sizes)
-    return str(found if isinstance(found, int) else PythonPrinter().doprint(found))
+        return f"({''.join(f'{_shown(size)}, ' for size in sizes)})"
+    expression = expression_of(sizes)
+    return str(expression if isinstance(expression, int) else PythonPrinter().doprint(expression))
 
 
 def node_of_symbol(graph: GraphModule, symbol: str) -> FxNode:
@@ -92,7 +92,7 @@ def node_of_symbol(graph: GraphModule, symbol: str) -> FxNode:
         dims = [dim for dim, size in enumerate(getattr(meta, "shape", ())) if symbol_of(size) == symbol]
         if dims:
             with graph.graph.inserting_after(fx):
-                made = graph.graph.call_function(torch.ops.aten.sym_size.int, (fx, dims[0]))
-            made.meta["val"] = meta.shape[dims[0]]
-            return made
+                node = graph.graph.call_function(torch.ops.aten.sym_size.int, (fx, dims[0]))
+            node.meta["val"] = meta.shape[dims[0]]
+            return node
     raise RefusalError(f"torch.compile(backend='relax_mlir'): no node of the graph gives torch's symbol {symbol}")

@@ -46,13 +46,13 @@ class _Result(NamedTuple):
 
 def places_of(graph: GraphModule) -> Mapping[FxNode, TensorPlace]:
     """Return the place of each node that has a tensor with strides."""
-    found: dict[FxNode, TensorPlace] = {}
+    places: dict[FxNode, TensorPlace] = {}
     subgraphs: dict[GraphModule, _Subgraph] = {}
     for fx in graph.graph.nodes:
         if (storage := _fake_storage(fx)) is not None:
             result = _invoked_result(graph, fx, subgraphs)
-            found[fx] = _of_view(fx, storage, found) if result is None else _of_result(fx, result, found)
-    return found
+            places[fx] = _of_view(fx, storage, places) if result is None else _of_result(fx, result, places)
+    return places
 
 
 def _fake_storage(fx: FxNode) -> int | None:
@@ -71,21 +71,23 @@ def _start(fx: FxNode) -> Any:
     return meta.storage_offset() * meta.element_size()
 
 
-def _of_view(fx: FxNode, storage: int, found: Mapping[FxNode, TensorPlace]) -> TensorPlace:
+def _of_view(fx: FxNode, storage: int, tensor_places: Mapping[FxNode, TensorPlace]) -> TensorPlace:
     """Return the place of a node: that of the operand of which the node is a view, or its own.
 
     Arguments share memory in the call that torch traces, but not in all later calls.
     """
     if fx.op == "placeholder":
         return TensorPlace(fx)
-    return next((found[each] for each in _tensors_of(fx) if _fake_storage(each) == storage), TensorPlace(storage))
+    return next(
+        (tensor_places[tensor] for tensor in _tensors_of(fx) if _fake_storage(tensor) == storage), TensorPlace(storage)
+    )
 
 
 def _tensors_of(fx: FxNode) -> Iterator[FxNode]:
     """Yield the operands of a node. An element of a list has the operands of the list's node."""
-    for each in fx.all_input_nodes:
-        is_element = fx.target is operator.getitem and isinstance(each.meta.get("val"), (list, tuple))
-        yield from each.all_input_nodes if is_element else [each]
+    for node in fx.all_input_nodes:
+        is_element = fx.target is operator.getitem and isinstance(node.meta.get("val"), (list, tuple))
+        yield from node.all_input_nodes if is_element else [node]
 
 
 def _invoked_result(graph: GraphModule, fx: FxNode, known: dict[GraphModule, _Subgraph]) -> _Result | None:
@@ -106,18 +108,18 @@ def _subgraph(graph: GraphModule) -> _Subgraph:
     return _Subgraph(graph, places, owners)
 
 
-def _of_result(fx: FxNode, result: _Result, found: Mapping[FxNode, TensorPlace]) -> TensorPlace:
+def _of_result(fx: FxNode, result: _Result, tensor_places: Mapping[FxNode, TensorPlace]) -> TensorPlace:
     """Return the place of a subgraph's result: in the memory of an operand of the call, or in memory of this call."""
     places = result.inner.places
     own = places.get(result.fx, TensorPlace(result.fx))
     for inner, operand in zip(result.inner.graph.graph.find_nodes(op="placeholder"), result.call.args[2:], strict=True):
-        if operand in found and inner in places and places[inner].storage == own.storage:
-            place = found[operand]
+        if operand in tensor_places and inner in places and places[inner].storage == own.storage:
+            place = tensor_places[operand]
             moved = _start(operand) - _start(inner) + _start(result.fx) - _start(fx)
             return TensorPlace(place.storage, place.shift + own.shift + moved)
     shared = TensorPlace((result.call, own.storage), own.shift)
     if result.inner.owners.get(own.storage, result.fx) is result.fx or any(
-        each.storage == shared.storage for each in found.values()
+        tensor_place.storage == shared.storage for tensor_place in tensor_places.values()
     ):
         return shared
     # Memory of which no earlier node has the whole tensor: the result is a tensor of its own.

@@ -133,6 +133,6 @@ def safe_softmax(node: TorchNode) -> Outputs:
     x = node.tensor(0, "f64" if node.value(0).dtype == "f64" else "f32")
     axes = [node.axis("dim", node.rank(0))] if node.rank(0) else []
     is_least = cast(relax.equal(x, like(x, -math.inf)), "f32")
-    made = softmax_of(node)
+    softmax = softmax_of(node)
     none = relax.equal(relax.min(is_least, axis=axes, keepdims=True), const(1, "f32"))
-    return relax.where(none, like(made, 0), made)
+    return relax.where(none, like(softmax, 0), softmax)

@@ -60,7 +60,7 @@ def _operands(node: TorchNode) -> tuple[Tensor, Tensor, Tensor]:
         raise node.fail("queries, keys and values must have at least 2 dimensions: length and head size")
     shared = 1 if node.bool("enable_gqa", "enable_gqa" not in node.arguments) and min(ranks) > 2 else 0
     batches = [sizes.sizes_of(each)[: (each.rank or 0) - 2 - shared] for each in given]
-    if all(each == batches[0] for each in batches):
+    if all(batch == batches[0] for batch in batches):
         query, key, value = (each.ssa for each in given)
         return query, key, value
     common = (node.sizes_of_result)[: max(ranks) - 2 - shared]

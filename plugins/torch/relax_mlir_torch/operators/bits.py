@@ -95,11 +95,11 @@ def hash_tensor(node: TorchNode) -> Outputs:
     return sizes.reshaped(found, node.sizes_of_result)
 
 
-def _hash_kernel(x: Tensor, found: Tensor) -> None:
+def _hash_kernel(x: Tensor, tensor: Tensor) -> None:
     rows, count = loops.sizes(x)
 
     def row(i: Number) -> None:
         both = loops.for_range(0, count, lambda j, bits: bits ^ loops.load(x, i, j), constant(0, "i64"))
-        loops.store(both[0], found, i)
+        loops.store(both[0], tensor, i)
 
     loops.for_range(0, rows, row, grain=0)

@@ -202,8 +202,8 @@ def einsum(node: TorchNode) -> Outputs:
         parts = [each.whole_imag if side else each.real for each, side in zip(pairs, sides, strict=True)]
         made = relax.einsum(parts, subscripts=subscripts)
         made = relax.negative(made) if sum(sides) % 4 >= 2 else made
-        held = halves[sum(sides) % 2]
-        halves[sum(sides) % 2] = made if held is None else relax.add(held, made)
+        tensor = halves[sum(sides) % 2]
+        halves[sum(sides) % 2] = made if tensor is None else relax.add(tensor, made)
     assert halves[0] is not None
     return Pair(halves[0], halves[1]).value()
 
@@ -257,7 +257,7 @@ _register("aten::imag", lambda node: _parts_of(node).whole_imag)
 
 @register_complex("aten::eq", "aten::ne")
 def equal(node: TorchNode) -> Outputs:
-    wide = "f64" if any(str(getattr(each, "dtype", "")).endswith("128") for each in node.metas.values()) else "f32"
+    wide = "f64" if any(str(getattr(meta, "dtype", "")).endswith("128") for meta in node.metas.values()) else "f32"
     x, y = pair(node, "self", wide), pair(node, "other", wide)
     same = relax.logical_and(relax.equal(x.real, y.real), relax.equal(x.whole_imag, y.whole_imag))
     return relax.logical_not(same) if node.op.startswith("aten::ne") else same
@@ -320,9 +320,9 @@ def alike(node: TorchNode) -> Outputs:
     if (converter := find_converter(node.op)) is None:
         raise node.fail("no converter of this operator")
     halves = [converter.function(node.part(each)) for each in (_real, _imag)]
-    lists = [list(each) if isinstance(each, (list, tuple)) else [each] for each in halves]
-    made = [ComplexValue(_as_value(one), _as_value(other)) for one, other in zip(*lists, strict=True)]
-    return made if isinstance(halves[0], (list, tuple)) else made[0]
+    lists = [list(half) if isinstance(half, (list, tuple)) else [half] for half in halves]
+    values = [ComplexValue(_as_value(one), _as_value(other)) for one, other in zip(*lists, strict=True)]
+    return values if isinstance(halves[0], (list, tuple)) else values[0]
 
 
 def _as_value(held: Any) -> Value:

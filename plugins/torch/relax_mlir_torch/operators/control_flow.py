@@ -55,13 +55,13 @@ def as_value(each: object) -> Value:
 def _as_before(values: Sequence[Value], like: Sequence[object]) -> list[Held]:
     """Convert pairs from regions back to complex numbers, according to the values in `like`."""
     are_complex = [isinstance(each, ComplexValue) or bool(getattr(each, "is_complex", bool)()) for each in like]
-    return [of_pairs(each.ssa) if is_complex else each for each, is_complex in zip(values, are_complex, strict=True)]
+    return [of_pairs(value.ssa) if is_complex else value for value, is_complex in zip(values, are_complex, strict=True)]
 
 
 def by_name(node: TorchNode) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments of an operator without a schema, by position and by name."""
-    places = [held for key, held in node.arguments.items() if key.isdigit()]
-    return places, {key: held for key, held in node.arguments.items() if not key.isdigit()}
+    places = [argument for key, argument in node.arguments.items() if key.isdigit()]
+    return places, {key: argument for key, argument in node.arguments.items() if not key.isdigit()}
 
 
 def _add_inner(
@@ -81,8 +81,8 @@ def cond(node: TorchNode) -> Outputs:
     def make(graph: GraphModule, operation: Operation) -> Sequence[Held]:
         return [as_value(each) for each in _add_inner(node, graph, operands, operation)]
 
-    made = build_branches(node, node.value(0), [partial(make, on_true), partial(make, on_false)])
-    return _as_before(made, listed(node.fx.meta["val"]))
+    branches = build_branches(node, node.value(0), [partial(make, on_true), partial(make, on_false)])
+    return _as_before(branches, listed(node.fx.meta["val"]))
 
 
 @register_torch("higher_order::while_loop")
@@ -98,7 +98,7 @@ def while_loop_stack_output(node: TorchNode) -> Outputs:
     """Convert while_loop_stack_output: the states after each iteration, or the initial states without iterations."""
     states = node.get(2)
     _, rows = _while(node, has_rows=True)
-    return _as_before([_or_first(each, as_value(first)) for each, first in zip(rows, states, strict=True)], states)
+    return _as_before([_or_first(row, as_value(first)) for row, first in zip(rows, states, strict=True)], states)
 
 
 def _while(node: TorchNode, has_rows: bool) -> tuple[list[Value], list[Value]]:
@@ -114,7 +114,7 @@ def _while(node: TorchNode, has_rows: bool) -> tuple[list[Value], list[Value]]:
         return Turn(values, values if has_rows else [], goes_on(after, operation))
 
     starts = scalar_of(node, goes_on(states, None))
-    return build_loop(LoopSpec(node, step, None, starts, is_open=True), [as_value(each) for each in states])
+    return build_loop(LoopSpec(node, step, None, starts, is_open=True), [as_value(state) for state in states])
 
 
 def _or_first(rows: Value, first: Value) -> Value:
@@ -152,15 +152,15 @@ def _build_scan(
     count = first[0] if first else None
 
     def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
-        rows = [Value(ssa=relax.take(each.ssa, index.ssa, axis=0)) for each in sources]
+        rows = [Value(ssa=relax.take(source.ssa, index.ssa, axis=0)) for source in sources]
         given = [*_as_before(held, initial), *_as_before(rows, scanned), *others]
         outputs = [as_value(each) for each in _add_inner(node, body, given, operation)]
         return Turn(outputs[: len(states)], outputs[len(states) :])
 
     turns = scalar_of(node, Value(ssa=element(shape_tensor(sources[0].ssa), 0)))
     after, gathered = build_loop(LoopSpec(node, step, turns), states)
-    made = [*after, *of_length(gathered, count if isinstance(count, (int, SymExpr)) else None)]
-    return _as_before(made, listed(node.fx.meta["val"]))
+    values = [*after, *of_length(gathered, count if isinstance(count, (int, SymExpr)) else None)]
+    return _as_before(values, listed(node.fx.meta["val"]))
 
 
 @register_torch("higher_order::associative_scan")
@@ -169,11 +169,11 @@ def associative_scan(node: TorchNode) -> Outputs:
     """Convert associative_scan: a loop over the first dimension. The first row is the first result."""
     body, scanned, others = (node.get(index) for index in range(3))
     sources = [as_value(each) for each in scanned]
-    firsts = [Value(ssa=part(each.ssa, 0, 0, 1, drop=True)) for each in sources]
+    firsts = [Value(ssa=part(source.ssa, 0, 0, 1, drop=True)) for source in sources]
 
     def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
         place = relax.add(index.ssa, const(1, index.dtype))
-        rows = [Value(ssa=relax.take(each.ssa, place, axis=0)) for each in sources]
+        rows = [Value(ssa=relax.take(source.ssa, place, axis=0)) for source in sources]
         given = [*_as_before(held, scanned), *_as_before(rows, scanned), *others]
         after = [as_value(each) for each in _add_inner(node, body, given, operation)]
         return Turn(after, after)
@@ -182,7 +182,7 @@ def associative_scan(node: TorchNode) -> Outputs:
     _, rows = build_loop(
         LoopSpec(node, step, scalar_of(node, Value(ssa=relax.subtract(count, const(1, "i64"))))), firsts
     )
-    made = [_behind(first, each) for first, each in zip(firsts, rows, strict=True)]
+    made = [_behind(first, row) for first, row in zip(firsts, rows, strict=True)]
     return _as_before([Value(ssa=each) for each in made], scanned)
 
 
@@ -230,30 +230,30 @@ def out_dtype(node: TorchNode) -> Outputs:
     (operator, _, *given), _ = by_name(node)
     if operator._schema.name == "aten::mm":
         return relax.matmul(given[0].ssa, given[1].ssa, out_dtype=node.dtype)
-    names = [each.name for each in operator._schema.arguments]
+    names = [argument.name for argument in operator._schema.arguments]
     result = node.fx.meta["val"]
     metas = dict(zip(names, list(node.metas.values())[2:], strict=False))
     common = _promoted(result, metas.values())
     wide = dtype_of(common)
-    arguments = {each.name: each.default_value for each in operator._schema.arguments}
+    arguments = {argument.name: argument.default_value for argument in operator._schema.arguments}
     arguments.update(
         (name, Value(ssa=cast(each.ssa, wide)) if isinstance(each, Value) else each)
         for name, each in zip(names, given, strict=False)
     )
-    metas = {name: each.to(common) if hasattr(each, "dtype") else each for name, each in metas.items()}
+    metas = {name: meta.to(common) if hasattr(meta, "dtype") else meta for name, meta in metas.items()}
     made = converted(InnerNode(node, name_of(operator), arguments, [result.to(common)], metas), operator)
-    return [cast(each.ssa, node.dtype) for each in as_values(made) if isinstance(each, Value)]
+    return [cast(value.ssa, node.dtype) for value in as_values(made) if isinstance(value, Value)]
 
 
 def _promoted(result: torch.Tensor, operands: Iterable[object]) -> torch.dtype:
     """Return the type to which torch promotes operands and a tensor of one dimension with the result's type."""
     import torch
 
-    tensors = [each for each in operands if isinstance(each, torch.Tensor)]
-    found = result.dtype
-    for each in sorted(tensors, key=lambda each: -each.dim()):
-        found = torch.result_type(torch.empty(1, dtype=found, device="meta"), each.to("meta"))
-    return found
+    tensors = [operand for operand in operands if isinstance(operand, torch.Tensor)]
+    dtype = result.dtype
+    for tensor in sorted(tensors, key=lambda each: -each.dim()):
+        dtype = torch.result_type(torch.empty(1, dtype=dtype, device="meta"), tensor.to("meta"))
+    return dtype
 
 
 # ---- functions without a graph ----

@@ -28,10 +28,10 @@ def conv(node: TorchNode) -> Outputs:
         return _convolve(node, [0] * (2 * count))
     gaps = per_dimension(node, "dilation", count)
     sizes = (node.value("weight").shape or ())[2:]
-    if not all(isinstance(each, int) for each in sizes):
+    if not all(isinstance(size, int) for size in sizes):
         raise node.fail("the sizes of the weight's kernel must be known while the model is imported")
     totals = [gap * (taps - 1) for gap, taps in zip(gaps, sizes, strict=True)]
-    return _convolve(node, [*(each // 2 for each in totals), *(each - each // 2 for each in totals)])
+    return _convolve(node, [*(total // 2 for total in totals), *(total - total // 2 for total in totals)])
 
 
 @register_torch("aten::convolution", "aten::_convolution", "aten::convolution_overrideable")

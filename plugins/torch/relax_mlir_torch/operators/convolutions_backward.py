@@ -10,9 +10,9 @@ from ..prelude import Outputs, TorchNode, gradients_by, register_torch, relax
 def convolution_backward(node: TorchNode) -> Outputs:
     """Return the requested gradients by data, weight and bias."""
     by_data, by_weight, by_bias = node.get("output_mask")
-    wanted = [name for name, is_wanted in (("input", by_data), ("weight", by_weight)) if is_wanted]
-    made = gradients_by(node, "aten::convolution", wanted, [node.value("grad_output")], bias=None)
-    found = dict(zip(wanted, made, strict=True))
+    names = [name for name, is_wanted in (("input", by_data), ("weight", by_weight)) if is_wanted]
+    tensors = gradients_by(node, "aten::convolution", names, [node.value("grad_output")], bias=None)
+    found = dict(zip(names, tensors, strict=True))
     bias = None
     if by_bias:
         arriving = node.tensor("grad_output")

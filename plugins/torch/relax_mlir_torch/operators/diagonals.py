@@ -45,10 +45,10 @@ def diag(node: TorchNode) -> Outputs:
 def diag_embed(node: TorchNode) -> Outputs:
     rank = node.rank(0) + 1
     first, second = (node.axis(name, rank, default) for name, default in (("dim1", -2), ("dim2", -1)))
-    made = _with_diagonal(node, node.int("offset", 0))
+    tensor = _with_diagonal(node, node.int("offset", 0))
     rest = iter(range(rank - 2))
     places = {first: rank - 2, second: rank - 1}
-    return relax.permute_dims(made, axes=[places[axis] if axis in places else next(rest) for axis in range(rank)])
+    return relax.permute_dims(tensor, axes=[places[axis] if axis in places else next(rest) for axis in range(rank)])
 
 
 def _with_diagonal(node: TorchNode, offset: int) -> Tensor:

@@ -28,7 +28,7 @@ def pair_distances_backward(node: TorchNode) -> Outputs:
     if not isinstance(count, int):
         raise node.fail("the number of rows must be known while the model is imported")
     node.take_table("the pairs", count * count)
-    first, second = (const(each.astype("int64"), "i64") for each in numpy.triu_indices(count, 1))
+    first, second = (const(index.astype("int64"), "i64") for index in numpy.triu_indices(count, 1))
     difference = relax.subtract(relax.take(x, first, axis=0), relax.take(x, second, axis=0))
     arriving, found = (relax.expand_dims(node.tensor(name), axis=[1]) for name in ("grad", "pdist"))
     shares = relax.multiply(arriving, _share(difference, found, node.float("p")))
@@ -39,7 +39,7 @@ def pair_distances_backward(node: TorchNode) -> Outputs:
     return made
 
 
-def _share(difference: Tensor, found: Tensor, p: float) -> Tensor:
+def _share(difference: Tensor, tensor: Tensor, p: float) -> Tensor:
     """Return the derivative of a distance by each element of the difference."""
     if p == 0:
         return relax.zeros_like(difference)
@@ -47,11 +47,11 @@ def _share(difference: Tensor, found: Tensor, p: float) -> Tensor:
         return relax.sign(difference)
     size = relax.abs(difference)
     if math.isinf(p):
-        return relax.where(relax.equal(size, found), relax.sign(difference), like(difference, 0))
-    is_same = relax.equal(found, like(found, 0))
+        return relax.where(relax.equal(size, tensor), relax.sign(difference), like(difference, 0))
+    is_same = relax.equal(tensor, like(tensor, 0))
     if p < 1:
         is_same = relax.equal(difference, like(difference, 0))
     dtype = info_of(difference).dtype
-    ratio = relax.divide(size, relax.where(is_same, like(found, 1), found))
+    ratio = relax.divide(size, relax.where(is_same, like(tensor, 1), tensor))
     weighed = relax.multiply(relax.sign(difference), relax.power(ratio, const(p - 1, dtype)))
     return relax.where(is_same, like(difference, 0), weighed)

@@ -32,8 +32,12 @@ def with_effects(node: TorchNode) -> Outputs:
     token, operator, *given = by_name(node)[0]
     named = by_name(node)[1]
     schema = getattr(operator, "_schema", None)
-    names = [str(place) for place in range(len(given))] if schema is None else [each.name for each in schema.arguments]
-    defaults = {} if schema is None else {each.name: each.default_value for each in schema.arguments}
+    names = (
+        [str(place) for place in range(len(given))]
+        if schema is None
+        else [argument.name for argument in schema.arguments]
+    )
+    defaults = {} if schema is None else {argument.name: argument.default_value for argument in schema.arguments}
     arguments = {**defaults, **dict(zip(names, given, strict=False)), **named}
     like = listed(node.fx.meta["val"])[1:]
     return [token, *as_values(converted(InnerNode(node, functional_name(operator), arguments, like), operator))]

@@ -59,10 +59,10 @@ def truth(node: TorchNode, key: str = "self") -> Tensor:
     return value.ssa if value.dtype == "i1" else relax.not_equal(value.ssa, like(value.ssa, 0))
 
 
-def in_wide(node: TorchNode, function: Callable[..., Tensor], *given: Tensor) -> Tensor:
+def in_wide(node: TorchNode, function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Compute a function in at least f32, and cast to the type of the result."""
     wide = wide_float(node.dtype)
-    return cast(function(*(cast(each, wide) for each in given)), node.dtype)
+    return cast(function(*(cast(tensor, wide) for tensor in tensors)), node.dtype)
 
 
 def _unary(name: str) -> Convert:

@@ -56,8 +56,8 @@ def flex_attention_backward(node: TorchNode) -> Outputs:
 
 
 def _output(graph: Graph) -> FxNode:
-    (found,) = graph.output_node().all_input_nodes
-    return found
+    (output,) = graph.output_node().all_input_nodes
+    return output
 
 
 def _placeholders(graph: Graph) -> list[FxNode]:
@@ -79,8 +79,8 @@ def _is_added_to(graph: Graph) -> bool:
     return len(output.users) == 1
 
 
-def _adds(user: FxNode, held: FxNode) -> bool:
-    name, places = functional_name(user.target), [place for place, each in enumerate(user.args) if each is held]
+def _adds(user: FxNode, fx_node: FxNode) -> bool:
+    name, places = functional_name(user.target), [place for place, arg in enumerate(user.args) if arg is fx_node]
     if name in ("aten::add.Tensor", "aten::add.Scalar", "aten::sub.Tensor", "aten::sub.Scalar"):
         return not user.kwargs and (places == [0] or (places == [1] and "add" in name))
     return name in ("aten::where.self", "aten::where.ScalarOther") and places == [1] and _is_least(user.args[2])
@@ -127,7 +127,7 @@ def _bias(node: TorchNode, score: GraphModule, mask: GraphModule | None) -> Tens
     def function(query: Any, key: Any, *buffers: Any) -> list[Any]:
         sizes = (*query.shape[:3], key.shape[2])
         lengths = [size if is_read[place] or place > 1 else 1 for place, size in enumerate(sizes)]
-        ranges = [torch.arange(each) for each in lengths]
+        ranges = [torch.arange(length) for length in lengths]
         added = torch.zeros(lengths, dtype=torch.float64 if query.dtype == torch.float64 else torch.float32)
         with TransformGetItemToIndex():
             if not _is_identity(score.graph):
@@ -139,7 +139,7 @@ def _bias(node: TorchNode, score: GraphModule, mask: GraphModule | None) -> Tens
         return [added]
 
     operands = [*node.fx.args[:2], *node.fx.args[7], *node.fx.args[8]]
-    graph = traced(function, [each.meta["val"] for each in operands], table())
+    graph = traced(function, [operand.meta["val"] for operand in operands], table())
     (made,) = node.graph.add_inner(graph, [node.get(0), node.get(1), *node.get(7), *node.get(8)])
     assert isinstance(made, Value)
     return cast(made.ssa, node.dtype)
@@ -151,20 +151,20 @@ def _by_definition(node: TorchNode, name: str) -> Outputs:
 
     definition = getattr(importlib.import_module("torch._higher_order_ops.flex_attention"), name)
     leaves, structure = _pytree.tree_flatten(node.fx.args)
-    held = _pytree.tree_leaves(list(node.inputs))
-    metas = [getattr(each, "meta", {}).get("val") for each in leaves]
+    tree_leaves = _pytree.tree_leaves(list(node.inputs))
+    metas = [getattr(leaf, "meta", {}).get("val") for leaf in leaves]
     places = [place for place, meta in enumerate(metas) if hasattr(meta, "shape") or is_scalar(meta)]
     wanted = node.is_wanted
     if any(wanted[_MOST_RESULTS:]):
         raise node.fail("gradients of tensors that the function of scores reads are not supported")
 
     def function(*given: object) -> list[Any]:
-        arguments = list(held)  # Graphs and numbers.
+        arguments = list(tree_leaves)  # Graphs and numbers.
         for place, each in zip(places, given, strict=True):
             arguments[place] = each
         results = definition(*_pytree.tree_unflatten(arguments, structure))
-        return [each for each, is_used in zip(results, wanted, strict=False) if is_used]
+        return [result for result, is_used in zip(results, wanted, strict=False) if is_used]
 
     graph = traced(function, [metas[place] for place in places], table())
-    made = iter(node.graph.add_inner(graph, [held[place] for place in places]))
+    made = iter(node.graph.add_inner(graph, [tree_leaves[place] for place in places]))
     return [next(made) if is_used else None for is_used in wanted]

@@ -30,12 +30,12 @@ def _for_each(operator: str, arguments: _Arguments) -> Convert:
         import torch
 
         target = getattr(torch.ops.aten, operator).default
-        defaults = {each.name: each.default_value for each in target._schema.arguments}
+        defaults = {argument.name: argument.default_value for argument in target._schema.arguments}
         metas: Sequence[Any] = node.fx.meta["val"]
-        lists = {name: held for name, held in node.metas.items() if isinstance(held, (list, tuple))}
+        lists = {name: meta for name, meta in node.metas.items() if isinstance(meta, (list, tuple))}
         made: list[Any] = []
         for place, like in enumerate(metas):
-            own = {name: held[place] for name, held in lists.items() if len(held) == len(metas)}
+            own = {name: list_[place] for name, list_ in lists.items() if len(list_) == len(metas)}
             inner = InnerNode(node, name_of(target), {**defaults, **arguments(node, place)}, [like], own)
             made.append(converted(inner, target))
         return made

@@ -19,10 +19,10 @@ _BY_ROOT, _BY_NUMBER = 1, 2
 
 def _along(node: TorchNode, x: Pair, axis: int, transform: Transform) -> Pair:
     """Transform along a dimension, without normalization."""
-    made = transformed_along(node, x, axis, transform)
+    along = transformed_along(node, x, axis, transform)
     if not transform.inverse:
-        return made
-    return each_part(made, lambda part: relax.multiply(part, sizes.as_scalar(transform.length, info_of(part).dtype)))
+        return along
+    return each_part(along, lambda part: relax.multiply(part, sizes.as_scalar(transform.length, info_of(part).dtype)))
 
 
 def _normalize(node: TorchNode, x: Pair, lengths: Sequence[sizes.Size]) -> Pair:
@@ -40,7 +40,7 @@ def _normalize(node: TorchNode, x: Pair, lengths: Sequence[sizes.Size]) -> Pair:
 def _dims(node: TorchNode, x: Pair) -> tuple[list[int], list[sizes.Size]]:
     """Return the transformed dimensions, and the sizes of all dimensions."""
     own = sizes.sizes_of(Value(ssa=x.real))
-    return [node.axis_of(each, len(own)) for each in node.ints("dim", ())], own
+    return [node.axis_of(number, len(own)) for number in node.ints("dim", ())], own
 
 
 def _by_complex(node: TorchNode, x: Pair, axes: Sequence[int], own: Sequence[sizes.Size], inverse: bool) -> Pair:

@@ -51,13 +51,13 @@ def auto_functionalized(node: TorchNode) -> Outputs:
     bases = [*map(_Base, node.values("_all_bases"), _meta(node.metas["_all_bases"]))]
     arguments: dict[str, object] = {}
     changed: list[tuple[_View, Value]] = []
-    for each in operator._schema.arguments:
-        if each.name not in updated_arguments(operator):
-            arguments[each.name] = node.get(each.name, each.default_value)
+    for argument in operator._schema.arguments:
+        if argument.name not in updated_arguments(operator):
+            arguments[argument.name] = node.get(argument.name, argument.default_value)
             continue
-        views = _views(node, each.name)
+        views = _views(node, argument.name)
         taken = [None if view is None else _take_view(node, view, bases[view.base]) for view in views]
-        arguments[each.name] = taken if node.has(f"_{each.name}_length") else taken[0]
+        arguments[argument.name] = taken if node.has(f"_{argument.name}_length") else taken[0]
         changed += [(view, value) for view, value in zip(views, taken, strict=True) if view is not None and value]
     own = listed(node.fx.meta["val"])[: len(operator._schema.returns)]
     inner = InnerNode(node, name_of(operator), arguments, [*own, *(value for _, value in changed)], node.metas)
@@ -73,7 +73,7 @@ def auto_functionalized(node: TorchNode) -> Outputs:
             where = f"the converter of {name_of(operator)} must return the new value of '{view.name}'"
             raise node.fail(f"{where}, {described(old)}: it returns {shown}")
         bases[view.base] = _write_view(node, view, bases[view.base], new)
-    return [*(made[: len(own)] or [None]), *(each.value for each in bases)]
+    return [*(made[: len(own)] or [None]), *(base.value for base in bases)]
 
 
 def _meta(held: object) -> Any:

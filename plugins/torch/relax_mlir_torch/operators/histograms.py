@@ -55,7 +55,7 @@ def edges_of_dimensions(node: TorchNode) -> Outputs:
     """Return the edges for points, which are rows."""
     given, counts = node.floats("range"), node.ints("bins")
     limits = [given[place : place + 2] if given else None for place in range(0, 2 * len(counts), 2)]
-    return [_edges(x, count, each) for x, count, each in zip(_points(node), counts, limits, strict=True)]
+    return [_edges(x, count, limit) for x, count, limit in zip(_points(node), counts, limits, strict=True)]
 
 
 @register_torch("aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors")
@@ -65,9 +65,9 @@ def histogram_of_points(node: TorchNode) -> Outputs:
     assert isinstance(edges, list)
     whole: sizes.Size = 1
     place, is_inside = const(0, "i64"), const(True)
-    for x, each in zip(_points(node), edges, strict=True):
-        own, is_own = _place(x, each)
-        bins = _bins(each)
+    for x, edge in zip(_points(node), edges, strict=True):
+        own, is_own = _place(x, edge)
+        bins = _bins(edge)
         place = relax.add(relax.multiply(place, relax.reshape(sizes.as_tensor([bins]), ())), own)
         is_inside, whole = relax.logical_and(is_inside, is_own), sizes.times(whole, bins)
     counts = sizes.reshaped(_count_by_bin(node, place, is_inside, whole), list(map(_bins, edges)))
@@ -100,11 +100,11 @@ def _place(x: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
 
 def _density(counts: Tensor, edges: Sequence[Tensor]) -> Tensor:
     """Divide counts so that the integral is 1."""
-    made = relax.divide(counts, relax.sum(counts))
-    for axis, each in enumerate(edges):
-        widths = relax.subtract(_without(each, first=True), _without(each, first=False))
-        made = relax.divide(made, along_axis(widths, axis, len(edges)))
-    return made
+    density = relax.divide(counts, relax.sum(counts))
+    for axis, edge in enumerate(edges):
+        widths = relax.subtract(_without(edge, first=True), _without(edge, first=False))
+        density = relax.divide(density, along_axis(widths, axis, len(edges)))
+    return density
 
 
 def _limits(x: Tensor, given: Sequence[float] | None) -> tuple[Tensor, Tensor]:

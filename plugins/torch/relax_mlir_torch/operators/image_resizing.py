@@ -37,7 +37,7 @@ def cubic(node: TorchNode) -> Outputs:
 def antialiased(node: TorchNode) -> Outputs:
     """Convert antialiased resizing. Weights outside of the image are excluded; the cubic kernel is another one."""
     settings = Settings("linear" if "linear" in node.op else "cubic", "half_pixel", "floor", -0.5, True)
-    alongs = [_with_corners(node, each) for each in _alongs(node)] if node.bool("align_corners") else _alongs(node)
+    alongs = [_with_corners(node, along) for along in _alongs(node)] if node.bool("align_corners") else _alongs(node)
     if not (changed := [along for along in alongs if not _is_unchanged(along)]):
         return node.tensor(0)
     if is_float(node.dtype):
@@ -70,8 +70,8 @@ def _alongs(node: TorchNode) -> list[Along]:
 
 def _scales(node: TorchNode, count: int) -> list[float | None]:
     names = ["scales"] if count == 1 else ["scales_d", "scales_h", "scales_w"][-count:]
-    given = node.floats("scale_factors") or [node.float(name, None) for name in names]
-    return [each if each and each > 0 else None for each in given]
+    floats = node.floats("scale_factors") or [node.float(name, None) for name in names]
+    return [each if each and each > 0 else None for each in floats]
 
 
 def _count(node: TorchNode, axis: int, size: sizes.Size, scale: float | None) -> sizes.Size:
@@ -132,7 +132,7 @@ def _of_bytes(node: TorchNode, alongs: Sequence[Along], resize: Callable[[Tensor
 def _resize(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
     if not (changed := [along for along in alongs if not _is_unchanged(along)]):
         return data
-    exact = [each._replace(scale=None) if _is_whole(each) else each for each in changed]
+    exact = [along._replace(scale=None) if _is_whole(along) else along for along in changed]
     if data.type.rank == 3:
         # An image of one row.
         moved = [each._replace(axis=3) for each in exact]

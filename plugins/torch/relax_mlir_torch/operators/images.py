@@ -71,9 +71,9 @@ def col2im(node: TorchNode) -> Outputs:
         Along(size, taps, blocks_that_fit(sizes.plus(size, 2 * pad), taps, stride, gap), stride, gap, pad, pad)
         for size, taps, gap, pad, stride in zip(node.sizes("output_size"), kernel, gaps, pads, strides, strict=True)
     ]
-    made = placed_blocks(data, alongs)
-    made = added_blocks(data, alongs) if made is None else made
-    return made if has_batch else relax.squeeze(made, axis=[0])
+    tensor = placed_blocks(data, alongs)
+    tensor = added_blocks(data, alongs) if tensor is None else tensor
+    return tensor if has_batch else relax.squeeze(tensor, axis=[0])
 
 
 def _block_settings(node: TorchNode) -> Sequence[list[int]]:

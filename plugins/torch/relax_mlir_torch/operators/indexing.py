@@ -38,21 +38,21 @@ class Indexed(NamedTuple):
 
 def indexed(node: TorchNode, x: Tensor) -> Indexed:
     """Prepare `x[indices]`. A mask becomes the indices of its true elements; None takes all of a dimension."""
-    found: list[Tensor | None] = []
-    for each in node.optional_values("indices"):
-        if each is None:
-            found.append(None)
-        elif each.dtype not in ("i1", "ui8"):
-            found.append(each.ssa)
-        elif each.rank == 0:
+    tensors: list[Tensor | None] = []
+    for value in node.optional_values("indices"):
+        if value is None:
+            tensors.append(None)
+        elif value.dtype not in ("i1", "ui8"):
+            tensors.append(value.ssa)
+        elif value.rank == 0:
             raise node.fail("a 0-D mask is not supported: use torch.where instead", "indices")
         else:
-            found += coordinates(each.ssa)
-    axes = [axis for axis, each in enumerate(found) if each is not None]
+            tensors += coordinates(value.ssa)
+    axes = [axis for axis, tensor in enumerate(tensors) if tensor is not None]
     order = axes + [axis for axis in range(x.type.rank) if axis not in axes]
     is_adjacent = axes == list(range(axes[0], axes[0] + len(axes))) if axes else True
     place = axes[0] if axes and is_adjacent else 0
-    return Indexed(ordered(x, order), [each for each in found if each is not None], order, place)
+    return Indexed(ordered(x, order), [tensor for tensor in tensors if tensor is not None], order, place)
 
 
 def coordinates(mask: Tensor) -> list[Tensor]:
@@ -66,16 +66,16 @@ def ordered(x: Tensor, order: Sequence[int]) -> Tensor:
 
 
 def common_rank(tensors: Sequence[Tensor]) -> int:
-    return max(each.type.rank for each in tensors)
+    return max(tensor.type.rank for tensor in tensors)
 
 
 @register_torch("aten::index.Tensor", "aten::_unsafe_index")
 def index(node: TorchNode) -> Outputs:
     x = node.tensor("self")
-    given = node.optional_values("indices")
-    if not (axes := [axis for axis, each in enumerate(given) if each is not None]):
+    optional_values = node.optional_values("indices")
+    if not (axes := [axis for axis, value in enumerate(optional_values) if value is not None]):
         return x
-    if len(axes) == 1 and (only := given[axes[0]]) is not None and only.dtype not in ("i1", "ui8"):
+    if len(axes) == 1 and (only := optional_values[axes[0]]) is not None and only.dtype not in ("i1", "ui8"):
         return relax.take(x, only.ssa, axis=axes[0])
     found = indexed(node, x)
     taken = relax.index_tensor(found.x, found.indices)
@@ -161,7 +161,7 @@ def _masked_select(node: TorchNode) -> Tensor:
 
 def _broadcast_shape(*shapes: Sequence[sizes.Size]) -> list[sizes.Size]:
     rank = max(map(len, shapes))
-    padded = [[1] * (rank - len(each)) + list(each) for each in shapes]
+    padded = [[1] * (rank - len(shape)) + list(shape) for shape in shapes]
     return [next((size for size in column if size != 1), 1) for column in zip(*padded, strict=True)]
 
 

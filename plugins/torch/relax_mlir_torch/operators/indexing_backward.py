@@ -29,11 +29,11 @@ def embedding_bag_backward(node: TorchNode) -> Outputs:
         kept = relax.where(relax.less(places, like(places, 0)), like(arriving.ssa, 0), arriving.ssa)
         places = relax.maximum(places, like(places, 0))
         return relax.scatter_elements(rows, places, kept, axis=0, reduction="add")
-    made = gradients_by(
+    tensors = gradients_by(
         node, "aten::_embedding_bag_forward_only", ["weight"], [arriving],
         weight=Value(ssa=rows), offsets=_first(node, bags),
     )  # fmt: skip
-    return _shared_by_uses(node, made[0]) if node.bool("scale_grad_by_freq") else made
+    return _shared_by_uses(node, tensors[0]) if node.bool("scale_grad_by_freq") else tensors
 
 
 def _shared_by_uses(node: TorchNode, gradient: Tensor) -> Tensor:

@@ -80,11 +80,11 @@ def cross_entropy(node: TorchNode, logits: Tensor) -> Tensor:
     smooth = relax.negative(relax.mean(weighed, axis=[axis]))
     if is_float(info_of(target).dtype):
         own = relax.negative(relax.sum(relax.multiply(weighed, cast(target, info_of(logs).dtype)), axis=[axis]))
-        made = _reduce(_mix(own, smooth, smoothing), how.reduction)
+        tensor = _reduce(_mix(own, smooth, smoothing), how.reduction)
     else:
         own = _likelihood(logs, target, how)
-        made = _mix(own, _smooth_of_classes(smooth, logs, target, how), smoothing) if smoothing else own
-    return cast(made, node.dtype)
+        tensor = _mix(own, _smooth_of_classes(smooth, logs, target, how), smoothing) if smoothing else own
+    return cast(tensor, node.dtype)
 
 
 def _mix(own: Tensor, smooth: Tensor, share: float) -> Tensor:
@@ -121,22 +121,22 @@ def linear_cross_entropy(node: TorchNode) -> Outputs:
     """Convert a linear layer with its loss, which torch computes in chunks, and the requested gradients."""
     dtype = wide_float(node.dtype)
     given = {name: node.tensor(name, dtype) for name in _LINEAR if node.has(name)}
-    wanted = [name for name in _LINEAR if node.bool(f"compute_{name}_grad")]
+    names = [name for name in _LINEAR if node.bool(f"compute_{name}_grad")]
 
     def loss(*tensors: Tensor) -> Tensor:
-        return _linear_loss(node, {**given, **dict(zip(wanted, tensors, strict=True))})
+        return _linear_loss(node, {**given, **dict(zip(names, tensors, strict=True))})
 
-    made = dict(zip(wanted, gradients_at([given[name] for name in wanted], loss), strict=True)) if wanted else {}
+    made = dict(zip(names, gradients_at([given[name] for name in names], loss), strict=True)) if names else {}
     gradients = [
         cast(made[name], info.dtype) if name in made else sizes.zeros(info.shape or (), info.dtype)
         for name, info in zip(_LINEAR, node.results[1:], strict=False)
         if info is not None
     ]
-    return [loss(*(given[name] for name in wanted)), *gradients]
+    return [loss(*(given[name] for name in names)), *gradients]
 
 
-def _linear_loss(node: TorchNode, given: Mapping[str, Tensor]) -> Tensor:
-    logits = relax.matmul(given["input"], relax.permute_dims(given["linear_weight"]))
-    if "linear_bias" in given:
-        logits = relax.add(logits, given["linear_bias"])
+def _linear_loss(node: TorchNode, tensors: Mapping[str, Tensor]) -> Tensor:
+    logits = relax.matmul(tensors["input"], relax.permute_dims(tensors["linear_weight"]))
+    if "linear_bias" in tensors:
+        logits = relax.add(logits, tensors["linear_bias"])
     return cross_entropy(node, logits)

@@ -142,7 +142,7 @@ register_rows({"aten::group_norm": lambda node: group_norm_of(node, node.int("nu
 def weight_norm(node: TorchNode) -> Outputs:
     """Convert weight_norm: `v * g / |v|`, with the norm over all dimensions but one."""
     v, g, axis = node.tensor("v"), node.tensor("g"), node.axis("dim", node.rank("v"))
-    others = [each for each in range(node.rank("v")) if each != axis]
+    others = [index for index in range(node.rank("v")) if index != axis]
     norm = relax.sqrt(relax.sum(relax.square(v), axis=others, keepdims=True))
     made = relax.multiply(v, relax.divide(g, norm))
     return made if node.op.startswith("aten::_weight_norm.") else [made, norm]

@@ -82,8 +82,8 @@ def max_pool_with_indices(node: TorchNode) -> Outputs:
     count = count_of(node)
     data = batched(node, node.tensor(0), count)
     counts = node.sizes_of_result[-count:]
-    made = maxima_and_places(data, _places(data, count), _windows(node, count), counts, takes_nan=True)
-    return [as_given(node, each, count) for each in made]
+    maxima = maxima_and_places(data, _places(data, count), _windows(node, count), counts, takes_nan=True)
+    return [as_given(node, tensor, count) for tensor in maxima]
 
 
 def _places(data: Tensor, count: int) -> Tensor:
@@ -190,8 +190,8 @@ def adaptive_max_pool(node: TorchNode) -> Outputs:
         windows = Windows(kernel, kernel, (1,) * count, none, none)
         if not node.is_wanted[1]:
             return [as_given(node, _pooled("max", data, windows), count), None]
-        made = maxima_and_places(data, _places(data, count), windows, wanted, takes_nan=True)
-        return [as_given(node, each, count) for each in made]
+        maxima = maxima_and_places(data, _places(data, count), windows, wanted, takes_nan=True)
+        return [as_given(node, tensor, count) for tensor in maxima]
     values = _gather(data, own, wanted)
     result = as_given(node, relax.max(values, axis=[-1]), count)
     if not node.is_wanted[1]:
@@ -254,7 +254,7 @@ def max_unpool(node: TorchNode) -> Outputs:
     count = count_of(node)
     shape, wanted = sizes.sizes_of(node.value(0)), node.sizes("output_size")
     lead = sizes.product(shape[:-count])
-    values, places = (sizes.reshaped(node.tensor(each), [lead, sizes.product(shape[-count:])]) for each in (0, 1))
+    values, places = (sizes.reshaped(node.tensor(number), [lead, sizes.product(shape[-count:])]) for number in (0, 1))
     flat = relax.scatter_elements(sizes.zeros([lead, sizes.product(wanted)], node.dtype), places, values, axis=1)
     return sizes.reshaped(flat, [*shape[:-count], *wanted])
 
@@ -278,7 +278,9 @@ def fractional_max_pool(node: TorchNode) -> Outputs:
         starts = _random_starts(part(samples, 2, place, place + 1), size, length, windows)
         own = relax.add(relax.expand_dims(starts, axis=[-1]), sizes.count_up(length))
         # [batch, channels, windows of each dimension..., elements of a window along each dimension]
-        apart = [windows if each == axis else length if each == count + axis else 1 for each in range(2 * count)]
+        apart = [
+            windows if position == axis else length if position == count + axis else 1 for position in range(2 * count)
+        ]
         own = sizes.reshaped(own, [*lead, *apart])
         places = relax.add(relax.multiply(places, relax.reshape(sizes.as_tensor([size]), ())), own)
     flat, rows = math.prod(wanted), math.prod(kernel)
@@ -296,6 +298,8 @@ def _random_starts(sample: Tensor, size: sizes.Size, length: int, windows: int) 
     last = relax.reshape(sizes.as_tensor([sizes.minus(size, length)]), ())
     step = relax.divide(cast(last, dtype), const(max(windows - 1, 1), dtype))
     before = sizes.count_up(windows)
-    moved, own = (cast(relax.multiply(each, step), "i64") for each in (relax.add(cast(before, dtype), sample), sample))
+    moved, own = (
+        cast(relax.multiply(tensor, step), "i64") for tensor in (relax.add(cast(before, dtype), sample), sample)
+    )
     is_last = relax.equal(before, const(windows - 1, "i64"))
     return relax.minimum(relax.where(is_last, last, relax.subtract(moved, own)), last)

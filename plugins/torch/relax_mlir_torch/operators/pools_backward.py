@@ -17,7 +17,7 @@ def maxima_backward(node: TorchNode) -> Outputs:
     count = count_of(node)
     own, pooled = sizes.sizes_of(node.value("self")), sizes.sizes_of(node.value("grad_output"))
     lead, flat = sizes.product(own[:-count]), sizes.product(pooled[-count:])
-    arriving, places = (sizes.reshaped(node.tensor(each), [lead, flat]) for each in ("grad_output", "indices"))
+    arriving, places = (sizes.reshaped(node.tensor(name), [lead, flat]) for name in ("grad_output", "indices"))
     zeros = sizes.zeros([lead, sizes.product(own[-count:])], node.dtype)
     return sizes.reshaped(relax.scatter_elements(zeros, places, arriving, axis=1, reduction="add"), own)
 

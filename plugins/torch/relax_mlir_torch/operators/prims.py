@@ -71,14 +71,16 @@ _RENAMED: dict[str, tuple[str, Mapping[str, str]]] = {
 
 def _by_aten(overload: str, names: Mapping[str, str]) -> Convert:
     def convert(node: TorchNode) -> Outputs:
-        return _convert(node, overload, {names.get(name, name): held for name, held in node.arguments.items()}, names)
+        return _convert(
+            node, overload, {names.get(name, name): argument for name, argument in node.arguments.items()}, names
+        )
 
     return convert
 
 
 def _convert(node: TorchNode, overload: str, given: Mapping[str, Any], names: Mapping[str, str]) -> Outputs:
     target = _overload(overload)
-    defaults = {each.name: each.default_value for each in target._schema.arguments}
+    defaults = {argument.name: argument.default_value for argument in target._schema.arguments}
     metas = {names.get(name, name): meta for name, meta in node.metas.items()}
     name = f"aten::{overload if '.' in overload else f'{overload}.default'}"
     return converted(InnerNode(node, name, {**defaults, **given}, listed(node.fx.meta["val"]), metas), target)

@@ -106,8 +106,8 @@ def trilinear(node: TorchNode) -> Outputs:
         left_out = {node.axis_of(axis, rank) for axis in node.ints(key)}
         return "".join(letter for axis, letter in enumerate(letters) if axis not in left_out)
 
-    given = ",".join(others(f"expand{each}") for each in (1, 2, 3))
-    tensors = [node.tensor(f"i{each}", node.dtype) for each in (1, 2, 3)]
+    given = ",".join(others(f"expand{number}") for number in (1, 2, 3))
+    tensors = [node.tensor(f"i{number}", node.dtype) for number in (1, 2, 3)]
     return relax.einsum(tensors, subscripts=f"{given}->{others('sumdim')}")
 
 
@@ -131,4 +131,4 @@ def cross(node: TorchNode) -> Outputs:
 def _rotation(by: int) -> Any:
     import numpy
 
-    return numpy.array([(each + by) % 3 for each in range(3)])
+    return numpy.array([(index + by) % 3 for index in range(3)])

@@ -117,7 +117,7 @@ def under(tensor: Tensor, scales: Scales, data: Tensor) -> Tensor:
         return relax.expand_dims(tensor, axis=list(range(1, rank - scales.axis))) if scales.axis < rank - 1 else tensor
     shape = sizes.sizes_of(Value(ssa=data))
     counts = [sizes.divided(size, own) for size, own in zip(shape, scales.blocks, strict=True)]
-    return sizes.reshaped(tensor, [each for count in counts for each in (count, 1)])
+    return sizes.reshaped(tensor, [number for count in counts for number in (count, 1)])
 
 
 # ---- quantized_decomposed ----
@@ -186,7 +186,7 @@ for _words, _scales in (("channel", _per_channel), ("channel_group", _per_group)
 def fake_quantized(node: TorchNode, scales: Scales) -> Tensor:
     """Quantize and dequantize the first operand."""
     low, high = limits_of(node)
-    dtype = next((each for each in ("i8", "ui8", "i16") if _limits(each)[0] <= low and high <= _limits(each)[1]), "i32")
+    dtype = next((name for name in ("i8", "ui8", "i16") if _limits(name)[0] <= low and high <= _limits(name)[1]), "i32")
     return _dequantize(_quantize(node.tensor(0), scales, low, high, dtype), scales, node.dtype)
 
 
@@ -217,14 +217,14 @@ def fake_quantize_with_mask(node: TorchNode) -> Outputs:
     The flag that enables quantization may be a tensor.
     """
     scales = _scales_of_channels(node) if "channel" in node.op else _per_tensor(node, "i32")
-    made = fake_quantized(node, scales)
+    tensor = fake_quantized(node, scales)
     total = unlimited(node.tensor(0), scales, "f32", is_rounded=True)
     low, high = (const(limit, "f32") for limit in limits_of(node))
     mask = relax.logical_and(relax.less_equal(low, total), relax.less_equal(total, high))
     if "fake_quant_enabled" not in node.arguments:
-        return [made, mask]
+        return [tensor, mask]
     enabled = single(node, "fake_quant_enabled", "i1")
-    return [relax.where(enabled, made, node.tensor(0)), relax.logical_or(mask, relax.logical_not(enabled))]
+    return [relax.where(enabled, tensor, node.tensor(0)), relax.logical_or(mask, relax.logical_not(enabled))]
 
 
 @register_torch("quantized_decomposed::convert_element_type.no_fuse")
@@ -275,10 +275,10 @@ def _asymmetric(least: Tensor, most: Tensor, low: int, high: int, epsilon: float
     return scale, relax.clip(start, low, high)
 
 
-def as_torch_results(node: TorchNode, made: Sequence[Tensor]) -> list[Tensor]:
+def as_torch_results(node: TorchNode, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return results in torch's types and shapes."""
     found = []
-    for tensor, info in zip(made, node.results, strict=True):
+    for tensor, info in zip(tensors, node.results, strict=True):
         assert info is not None
         each = cast(tensor, info.dtype)
         found.append(each if each.type.rank == len(info.shape or ()) else sizes.reshaped(each, list(info.shape or ())))

@@ -280,7 +280,7 @@ def run_again(node: TorchNode) -> Outputs:
 def _repeat_draw(
     node: TorchNode, key: Tensor, operator: Any, given: Sequence[Any], named: Mapping[str, Any], like: Sequence[Any]
 ) -> Outputs:
-    names = [each.name for each in operator._schema.arguments]
-    defaults = {each.name: each.default_value for each in operator._schema.arguments}
+    names = [argument.name for argument in operator._schema.arguments]
+    defaults = {argument.name: argument.default_value for argument in operator._schema.arguments}
     arguments = {**defaults, **dict(zip(names, given, strict=False)), **named, "random_key": Value(ssa=key)}
     return converted(InnerNode(node, name_of(operator), arguments, like), operator)

@@ -92,27 +92,27 @@ def sequence(node: TorchNode, cell: Cell) -> Outputs:
             states = [part(each, 0, index, index + 1, drop=True) for each in initial]
             made, after = _run(node, cell, data, states, learned[index], direction == 1)
             rows.append(made)
-            for each, state in zip(lasts, after, strict=True):
-                each.append(state)
+            for last, state in zip(lasts, after, strict=True):
+                last.append(state)
         data = rows[0] if directions == 1 else relax.concat(rows, axis=-1)
-    results = [relax.stack(each, axis=0) for each in lasts]
+    results = [relax.stack(last, axis=0) for last in lasts]
     if not has_batch:
-        return [relax.squeeze(each, axis=[1]) for each in (data, *results)]
+        return [relax.squeeze(result, axis=[1]) for result in (data, *results)]
     return [relax.permute_dims(data, axes=[1, 0, 2]) if batch_first else data, *results]
 
 
 def _weights(node: TorchNode, is_projected: bool) -> list[LayerWeights]:
     """Return the weights of each direction of each layer."""
-    given = node.values("params")
+    values = node.values("params")
     has_biases = node.bool("has_biases")
     count = 2 + (2 if has_biases else 0) + is_projected
-    return [_arrange(given[place : place + count], has_biases, is_projected) for place in range(0, len(given), count)]
+    return [_arrange(values[place : place + count], has_biases, is_projected) for place in range(0, len(values), count)]
 
 
-def _arrange(given: Sequence[Value], has_biases: bool, is_projected: bool) -> LayerWeights:
-    input_bias, hidden_bias = (each.ssa for each in given[2:4]) if has_biases else (None, None)
-    projection = _transpose(given[-1]) if is_projected else None
-    return LayerWeights(_transpose(given[0]), _transpose(given[1]), input_bias, hidden_bias, projection)
+def _arrange(values: Sequence[Value], has_biases: bool, is_projected: bool) -> LayerWeights:
+    input_bias, hidden_bias = (value.ssa for value in values[2:4]) if has_biases else (None, None)
+    projection = _transpose(values[-1]) if is_projected else None
+    return LayerWeights(_transpose(values[0]), _transpose(values[1]), input_bias, hidden_bias, projection)
 
 
 def _transpose(matrix: Value) -> Tensor:
@@ -126,8 +126,8 @@ def _run(
     data = relax.flip(data, axis=0) if is_backwards else data
     from_input = _plus(relax.matmul(data, weights.input), weights.input_bias)
 
-    def step(taken: Tensor, held: list[Tensor], _: Value) -> tuple[list[Tensor], Tensor]:
-        after = cell(taken, held, weights)
+    def step(taken: Tensor, tensors: list[Tensor], _: Value) -> tuple[list[Tensor], Tensor]:
+        after = cell(taken, tensors, weights)
         return after, after[0]
 
     rows, after = run_steps(node, from_input, states, step)

@@ -185,7 +185,7 @@ def windows(node: TorchNode) -> Outputs:
     axis = node.axis("dimension", rank)
     starts = relax.multiply(sizes.count_up(node.sizes_of_result[axis]), const(node.int("step"), "i64"))
     places = relax.add(relax.expand_dims(starts, axis=[1]), sizes.count_up(size))
-    order = [each for each in range(rank + 1) if each != axis + 1]
+    order = [index for index in range(rank + 1) if index != axis + 1]
     return _permute(Value(ssa=relax.take(node.tensor(0), places, axis=axis)), [*order, axis + 1])
 
 
@@ -193,8 +193,8 @@ def windows(node: TorchNode) -> Outputs:
 def as_strided(node: TorchNode) -> Outputs:
     """Convert as_strided: read elements at computed positions of the memory that torch would use."""
     row, _ = _in_a_row(node)
-    wanted = node.sizes_of_result
-    return sizes.reshaped(relax.take(row, _places_in_row(node, wanted), axis=0), wanted)
+    sizes_of_result = node.sizes_of_result
+    return sizes.reshaped(relax.take(row, _places_in_row(node, sizes_of_result), axis=0), sizes_of_result)
 
 
 @register_torch("aten::as_strided_scatter")
@@ -239,7 +239,7 @@ def _places_in_row(node: TorchNode, wanted: Sequence[sizes.Size]) -> Tensor:
 def _in_memory(shape: Sequence[sizes.Size], strides: Sequence[sizes.Size]) -> list[int] | None:
     """Return the dimensions from the outermost in memory, or None if the memory has gaps or the order is unknown."""
     order = list(range(len(shape)))
-    if all(isinstance(each, int) for each in strides):
+    if all(isinstance(stride, int) for stride in strides):
         order.sort(key=lambda axis: (-strides[axis], axis))
     step: sizes.Size = 1
     for axis in reversed(order):
@@ -285,7 +285,7 @@ def _move(node: TorchNode, apart: Sequence[sizes.Size], order: Sequence[int]) ->
     """Split the dimensions into a shape, permute its last dimensions, and reshape to the result."""
     front = len(apart) - len(order)
     split = sizes.reshaped(node.tensor(0), apart)
-    moved = relax.permute_dims(split, axes=[*range(front), *(front + each for each in order)])
+    moved = relax.permute_dims(split, axes=[*range(front), *(front + number for number in order)])
     return sizes.reshaped(moved, node.sizes_of_result)
 
 

@@ -32,7 +32,7 @@ class Reduce:
 
         def segment(place: Number) -> None:
             outer, row = place // count, place % count
-            bounds = [as_index(loops.load(offsets, outer, each)) for each in (row, row + 1)]
+            bounds = [as_index(loops.load(offsets, outer, number)) for number in (row, row + 1)]
             self._reduce(Matrix(data, outer), Matrix(out, outer, row), *bounds)
 
         loops.for_range(0, batch * count, segment, grain=0)

@@ -23,11 +23,11 @@ def slice_(node: TorchNode) -> Outputs:
 
 
 def _slice(node: TorchNode, x: Value, axis: int, begin: sizes.Size, end: sizes.Size, step: int = 1) -> Tensor | Value:
-    wanted = list(node.info.shape or ())
-    if step == 1 and list(x.shape or ()) == wanted:
+    shape = list(node.info.shape or ())
+    if step == 1 and list(x.shape or ()) == shape:
         return x
-    lengths = {} if wanted[axis] is None else {axis: wanted[axis]}
-    return sizes.stated(sizes.sliced(x, {axis: (begin, end, step)}, lengths), wanted)
+    lengths = {} if shape[axis] is None else {axis: shape[axis]}
+    return sizes.stated(sizes.sliced(x, {axis: (begin, end, step)}, lengths), shape)
 
 
 @register_torch("aten::narrow", "aten::narrow_copy")
@@ -62,9 +62,9 @@ def cat(node: TorchNode) -> Outputs:
 
 @register_torch("aten::stack")
 def stack(node: TorchNode) -> Outputs:
-    given = node.tensors(0, node.dtype)
+    tensors = node.tensors(0, node.dtype)
     axis = node.axis("dim", len(node.sizes_of_result), 0)
-    return joined([relax.expand_dims(each, axis=[axis]) for each in given], axis)
+    return joined([relax.expand_dims(tensor, axis=[axis]) for tensor in tensors], axis)
 
 
 @register_torch(

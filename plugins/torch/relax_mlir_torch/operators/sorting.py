@@ -78,10 +78,10 @@ def kth_value(node: TorchNode) -> Outputs:
 
 def _pick(node: TorchNode, x: Tensor, place: Tensor, axis: int, rank: int) -> list[Tensor]:
     """Return an element of each row, and its index."""
-    made = [relax.gather_elements(x, place, axis=axis), place]
+    tensors = [relax.gather_elements(x, place, axis=axis), place]
     if rank == 0:
-        return [relax.reshape(each, ()) for each in made]
-    return made if node.bool("keepdim") else [relax.squeeze(each, axis=[axis]) for each in made]
+        return [relax.reshape(tensor, ()) for tensor in tensors]
+    return tensors if node.bool("keepdim") else [relax.squeeze(tensor, axis=[axis]) for tensor in tensors]
 
 
 # ---- medians and modes ----
@@ -175,20 +175,20 @@ def _requested_results(node: TorchNode, values: Tensor, inverse: Tensor | None, 
     """Return the results of a node. The contents of results that are not requested do not matter."""
     if inverse is not None and not node.has("dim"):
         inverse = sizes.reshaped(inverse, sizes.sizes_of(node.value("self")))
-    made = [values]
+    requested_results = [values]
     for key, each, info in zip(("return_inverse", "return_counts"), (inverse, counts), node.results[1:], strict=False):
         if not node.bool(key) or each is None:
             known = info.shape if info else None
             each = sizes.zeros([0] if known is None or None in known else known, "i64")
-        made.append(each)
-    return made
+        requested_results.append(each)
+    return requested_results
 
 
 def consecutive(x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return one of each run of equal slices, the run of each slice, and the lengths of the runs."""
     rank, is_start = x.type.rank, _starts(x, axis)
     if rank > 1:
-        is_start = relax.sum(is_start, axis=[each for each in range(rank) if each != axis])
+        is_start = relax.sum(is_start, axis=[index for index in range(rank) if index != axis])
     starts = relax.squeeze(relax.nonzero(is_start), axis=[0])
     inverse = relax.subtract(relax.cumsum(cast(is_start, "i64"), axis=0), const(1, "i64"))
     counts = relax.scatter_elements(

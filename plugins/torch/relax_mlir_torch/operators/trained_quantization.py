@@ -37,7 +37,7 @@ def fake_quantize_learned_backward(node: TorchNode) -> Outputs:
     steps = relax.subtract(relax.clip(total, *limits_of(node)), zero_point)
     by_scale = relax.subtract(steps, relax.where(inside, relax.divide(data, scale), zero))
     by_zero_point = relax.where(inside, zero, relax.negative(scale))
-    axes = [each for each in range(data.type.rank) if "channel" not in node.op or each != scales.axis]
+    axes = [index for index in range(data.type.rank) if "channel" not in node.op or index != scales.axis]
     factor = const(node.float("grad_factor"), "f32")
     found = [relax.where(inside, gradient, zero)]
     for slope in (by_scale, by_zero_point):
@@ -66,10 +66,10 @@ def observe_and_fake_quantize(node: TorchNode) -> Outputs:
     scale, zero_point = (relax.where(is_quantized, *pair) for pair in zip(chosen, given, strict=True))
     shape = count if is_by_row else []
     scales = Scales(sizes.reshaped(scale, shape), cast(sizes.reshaped(zero_point, shape), "i32"))
-    made = fake_quantized(node, scales)
+    tensor = fake_quantized(node, scales)
     total = unlimited(data, scales, "f32", is_rounded=True)
     mask = relax.logical_and(relax.less_equal(const(low, "f32"), total), relax.less_equal(total, const(high, "f32")))
-    output = relax.where(is_quantized, made, node.tensor("self"))
+    output = relax.where(is_quantized, tensor, node.tensor("self"))
     mask = relax.logical_or(mask, relax.logical_not(is_quantized))
     return as_torch_results(node, (output, mask, *ranges, scale, zero_point))
 

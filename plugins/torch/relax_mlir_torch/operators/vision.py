@@ -63,7 +63,7 @@ def roi_pool(node: TorchNode) -> Outputs:
 
 @register_torch("torchvision::deform_conv2d")
 def deform_conv2d(node: TorchNode) -> Outputs:
-    made = convolved_where_moved(
+    tensor = convolved_where_moved(
         node,
         node.value("input"),
         node.value("weight"),
@@ -77,4 +77,4 @@ def deform_conv2d(node: TorchNode) -> Outputs:
             offset_groups=node.int("offset_groups"),
         ),
     )
-    return relax.add(made, relax.expand_dims(cast(node.tensor("bias"), node.dtype), axis=[1, 2]))
+    return relax.add(tensor, relax.expand_dims(cast(node.tensor("bias"), node.dtype), axis=[1, 2]))

@@ -84,7 +84,7 @@ def _check_tensor(name: str, tensor: torch.Tensor, meta: Any) -> None:
 
     if meta is None:
         refuse(f"the graph does not state the type of tensor '{name}'")
-    sizes = [each.value if each.type == "as_int" else None for each in meta.sizes]
+    sizes = [size.value if size.type == "as_int" else None for size in meta.sizes]
     dtype = serialize._SERIALIZE_TO_TORCH_DTYPE.get(meta.dtype)
     if sizes != list(tensor.shape) or dtype != tensor.dtype:
         refuse(f"tensor '{name}' is {tensor.dtype} {list(tensor.shape)}, and in the graph {dtype} {sizes}")

@@ -63,7 +63,7 @@ class TensorReader:
                 "torch.export.save of torch 2.9 or newer writes tensors as data",
             )
         entries = _mapping(_mapping(self._records.json(config), config).get("config"), config)
-        return {name: self._tensor(check_path(name), folder, _mapping(each, name)) for name, each in entries.items()}
+        return {name: self._tensor(check_path(name), folder, _mapping(entry, name)) for name, entry in entries.items()}
 
     def _tensor(self, name: str, folder: str, entry: Mapping[str, Any]) -> torch.Tensor:
         import torch
@@ -150,10 +150,10 @@ def _numbers(name: str, value: object) -> list[int]:
 
 def _number(name: str, value: object) -> int:
     """Return a size, stride or offset from its JSON form {"as_int": 4}."""
-    found = value.get("as_int") if isinstance(value, dict) and len(value) == 1 else None
-    if type(found) is not int or not 0 <= found < 1 << 62:
+    number = value.get("as_int") if isinstance(value, dict) and len(value) == 1 else None
+    if type(number) is not int or not 0 <= number < 1 << 62:
         refuse(f"a size, stride or offset of tensor '{name}' is {shortened(value)}, expected a number")
-    return found
+    return number
 
 
 def _mapping(value: object, place: str) -> Mapping[str, Any]:

@@ -35,8 +35,8 @@ class ArchiveRecords:
             with zipfile.ZipFile(self._file) as directory:
                 entries = directory.infolist()
             self._size = self._file.seek(0, 2)
-            self._root = _root_of([each.filename for each in entries])
-            self._entries = {each.filename.removeprefix(self._root): each for each in entries}
+            self._root = _root_of([entry.filename for entry in entries])
+            self._entries = {entry.filename.removeprefix(self._root): entry for entry in entries}
             if len(self._entries) != len(entries):
                 refuse("two records of the archive have the same name")
         except BaseException:

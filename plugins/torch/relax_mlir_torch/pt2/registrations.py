@@ -38,7 +38,7 @@ def register_type(name: str) -> None:
 def register_named(text: str) -> None:
     """Import the well-known, installed modules with the operators or types that a program's text names."""
     operators = [module for namespace, module in _OF_OPERATORS.items() if f"torch.ops.{namespace}." in text]
-    for module in (*operators, *(each for each in _OF_TYPES if f"{each}." in text)):
+    for module in (*operators, *(type_ for type_ in _OF_TYPES if f"{type_}." in text)):
         try:
             _import(module, "")
         except UnreadableError:

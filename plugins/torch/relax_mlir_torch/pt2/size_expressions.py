@@ -103,14 +103,14 @@ class _SizeParser:
 
         if name not in _TORCH and name not in _SYMPY:
             self._refuse()
-        found: Callable[..., Any] = getattr(functions if name in _TORCH else sympy, name)
-        return found
+        function: Callable[..., Any] = getattr(functions if name in _TORCH else sympy, name)
+        return function
 
     def _symbol_of(self, node: ast.Call) -> Any:
         import sympy
 
         (name,) = node.args
-        assumptions = {str(each.arg): _literal(each.value, bool) for each in node.keywords}
+        assumptions = {str(keyword.arg): _literal(keyword.value, bool) for keyword in node.keywords}
         if not _ASSUMPTIONS.issuperset(assumptions):
             self._refuse()
         return sympy.Symbol(self._symbol(_literal(name, str)), **assumptions)
@@ -124,7 +124,7 @@ class _SizeParser:
         import sympy
 
         (digits,) = node.args
-        options = {str(each.arg): _literal(each.value, int) for each in node.keywords}
+        options = {str(keyword.arg): _literal(keyword.value, int) for keyword in node.keywords}
         text = _literal(digits, str)
         if not _FLOAT.fullmatch(text) or not math.isfinite(float(text)) or len(text) > _MOST_BITS:
             self._refuse()
@@ -141,7 +141,7 @@ class _SizeParser:
 
     def _checked(self, expression: Any, terms: int) -> tuple[Any, int]:
         digits = [expression.p, expression.q] if getattr(expression, "is_Rational", False) else []
-        if terms > _MOST_TERMS or any(int(each).bit_length() > _MOST_BITS for each in digits):
+        if terms > _MOST_TERMS or any(int(digit).bit_length() > _MOST_BITS for digit in digits):
             refuse(f"the symbolic size {shortened(self._text)} is too large")
         return expression, terms
 

@@ -41,9 +41,9 @@ def check_target(target: str, has_converter: HasConverter) -> str:
     """Return the name of an operator. Raise UnreadableError if calling the operator may do more than compute."""
     if target in _FUNCTIONS or target in _size_functions():
         return target
-    if (found := _OPERATOR.fullmatch(target)) is None:
+    if (match := _OPERATOR.fullmatch(target)) is None:
         refuse(f"a node calls {shortened(target)}, which is not an operator of torch")
-    namespace, operator, overload = found.groups()
+    namespace, operator, overload = match.groups()
     if namespace == _HIGHER_ORDER and overload is None:
         _check_higher_order(target, operator, has_converter)
     else:
@@ -55,7 +55,7 @@ def _size_functions() -> frozenset[str]:
     """Return the names of Python functions with which programs compute sizes."""
     from torch._export.serde import serialize
 
-    return frozenset(f"{each.__module__}.{each.__name__}" for each in serialize._SYM_OPS)
+    return frozenset(f"{op.__module__}.{op.__name__}" for op in serialize._SYM_OPS)
 
 
 def _check_higher_order(target: str, operator: str, has_converter: HasConverter) -> None:

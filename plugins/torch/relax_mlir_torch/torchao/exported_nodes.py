@@ -60,7 +60,7 @@ class ExportedGraph:
 
     def nodes_of(self, operations: Iterable[Operation]) -> list[Node]:
         """Return the nodes that operations compute, in the graph's order."""
-        names = [each.name for operation in operations for each in origins(operation.location)]
+        names = [origin.name for operation in operations for origin in origins(operation.location)]
         return self.in_order(self._nodes[name] for name in names if name in self._nodes)
 
     def in_order(self, nodes: Iterable[Node]) -> list[Node]:
@@ -99,7 +99,7 @@ class ExportedGraph:
         """Return the edge by which nodes read constant weights or a constant bias, or None."""
         shape = shape_of(value)
         for source, node in _edges_into(inside):
-            names = [name for name, held in arguments_of(node).items() if held is source]
+            names = [name for name, argument in arguments_of(node).items() if argument is source]
             is_norm = "norm" in str(node.target)
             if is_norm or not _is_constant(source) or ("bias" in names) != is_bias:
                 continue
@@ -110,7 +110,7 @@ class ExportedGraph:
 
 def _edges_into(inside: Sequence[Node]) -> Iterator[Edge]:
     for node in inside:
-        yield from ((given, node) for given in node.all_input_nodes if given not in inside)
+        yield from ((input_node, node) for input_node in node.all_input_nodes if input_node not in inside)
 
 
 def _count(shape: Sequence[Any]) -> int:
@@ -141,7 +141,7 @@ def _for_inference(model: GraphModule) -> GraphModule:
             copied.graph.erase_node(node)
         schema = getattr(node.target, "_schema", None)
         if (name := _TRAINED.get(getattr(schema, "name", ""))) is not None and schema is not None:
-            place = [each.name for each in schema.arguments].index(name)
+            place = [argument.name for argument in schema.arguments].index(name)
             if place < len(node.args):
                 node.update_arg(place, False)
     copied.recompile()
@@ -183,6 +183,6 @@ def _original_name(sources: Any, graph: int) -> str | None:
     for source in sources:
         if source.graph_id == graph:
             return str(source.name)
-        if (found := _original_name(source.from_node, graph)) is not None:
-            return found
+        if (original_name := _original_name(source.from_node, graph)) is not None:
+            return original_name
     return None

@@ -116,9 +116,11 @@ class Annotation:
         inside = self._graph.nodes_of(layer.match.operations)
         for node in inside:  # which grows
             inside += [
-                each
-                for each in node.all_input_nodes
-                if each.op == "call_function" and each not in self._mentioned and set(each.users) <= set(inside)
+                input_node
+                for input_node in node.all_input_nodes
+                if input_node.op == "call_function"
+                and input_node not in self._mentioned
+                and set(input_node.users) <= set(inside)
             ]
         return self._graph.in_order(inside)
 

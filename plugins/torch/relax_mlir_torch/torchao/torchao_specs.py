@@ -29,7 +29,7 @@ def _expressible(entry: Entry) -> Entry:
     if not isinstance(entry, Op):
         return entry
     made = copy.copy(entry)
-    made.types = {name: tuple(each for each in types if not _refusal(each)) for name, types in entry.types.items()}
+    made.types = {name: tuple(type_ for type_ in types if not _refusal(type_)) for name, types in entry.types.items()}
     for name, types in made.types.items():
         if not types:
             reasons = "; ".join(dict.fromkeys(map(_refusal, entry.types[name])))
@@ -77,12 +77,12 @@ class Specs:
         return fake_quantize.FakeQuantize.with_args(observer=_observer(getattr(observer, name), type_))
 
 
-def fixed_spec(found: Scale) -> Any:
+def fixed_spec(scale: Scale) -> Any:
     """Return the specification of a result with a stated scale."""
     from torchao.quantization.pt2e.quantizer import FixedQParamsQuantizationSpec
 
     return FixedQParamsQuantizationSpec(
-        scale=float(found.scale), zero_point=int(found.zero_point), qscheme=_scheme(found.type), **_limits(found.type)
+        scale=float(scale.scale), zero_point=int(scale.zero_point), qscheme=_scheme(scale.type), **_limits(scale.type)
     )
 
 

@@ -14,16 +14,16 @@ from .quantization import block_size, centered, difference_type, unblocked
 def _operands(node: TosaNode, zeros: tuple[int, int]) -> tuple[Tensor, Tensor]:
     """Return both operands in one element type, without their zero points, which are operands at the positions
     `zeros`."""
-    given = [node.value(index).dtype for index in (0, 1)]
-    if is_float(given[0]):
+    dtypes = [node.value(index).dtype for index in (0, 1)]
+    if is_float(dtypes[0]):
         return node.tensor(0), node.tensor(1)
-    made = [
+    tensors = [
         centered(node.tensor(index), node, zero, difference_type(dtype))
-        for index, zero, dtype in zip((0, 1), zeros, given, strict=True)
+        for index, zero, dtype in zip((0, 1), zeros, dtypes, strict=True)
     ]
-    widest = max((each.type.element_type.width, index) for index, each in enumerate(made))[1]
-    dtype = str(made[widest].type.element_type)
-    return cast(made[0], dtype), cast(made[1], dtype)
+    widest = max((tensor.type.element_type.width, index) for index, tensor in enumerate(tensors))[1]
+    dtype = str(tensors[widest].type.element_type)
+    return cast(tensors[0], dtype), cast(tensors[1], dtype)
 
 
 def _accumulator(node: TosaNode) -> str:
@@ -32,9 +32,9 @@ def _accumulator(node: TosaNode) -> str:
     return str(kind) if kind else "f32" if is_float(node.dtype) else node.dtype
 
 
-def _with_bias(node: TosaNode, made: Tensor) -> Tensor:
+def _with_bias(node: TosaNode, tensor: Tensor) -> Tensor:
     """Add the bias. The last dimension is the channel dimension."""
-    return cast(relax.add(made, cast(node.tensor(2), str(made.type.element_type))), node.dtype)
+    return cast(relax.add(tensor, cast(node.tensor(2), str(tensor.type.element_type))), node.dtype)
 
 
 def _settings(node: TosaNode, count: int) -> dict[str, Any]:
@@ -57,8 +57,8 @@ def conv2d(node: TosaNode) -> Outputs:
 @register_tosa("tosa.conv3d")
 def conv3d(node: TosaNode) -> Outputs:
     x, weight = _operands(node, (3, 4))
-    made = relax.nn.conv3d(x, weight, **_settings(node, 3), data_layout="NDHWC", kernel_layout="ODHWI")
-    return _with_bias(node, made)
+    outputs = relax.nn.conv3d(x, weight, **_settings(node, 3), data_layout="NDHWC", kernel_layout="ODHWI")
+    return _with_bias(node, outputs)
 
 
 @register_tosa("tosa.depthwise_conv2d")

@@ -38,7 +38,7 @@ def _in_wide(function: Function) -> Convert:
 
     def convert(node: TosaNode) -> Outputs:
         wide = wide_float(node.dtype)
-        return cast(function(*(cast(each, wide) for each in node.tensors())), node.dtype)
+        return cast(function(*(cast(tensor, wide) for tensor in node.tensors())), node.dtype)
 
     return convert
 

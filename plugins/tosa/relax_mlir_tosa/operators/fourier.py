@@ -26,7 +26,7 @@ def fft2d(node: TosaNode) -> Outputs:
         x = transformed_along(node, x, axis, Transform(length, 2, is_inverse, False))
         x = Pair(x.real, x.whole_imag)
     both = [x.real, x.whole_imag]
-    return [relax.multiply(each, const(count, "f32")) for each in both] if is_inverse else both
+    return [relax.multiply(tensor, const(count, "f32")) for tensor in both] if is_inverse else both
 
 
 @register_tosa("tosa.rfft2d")

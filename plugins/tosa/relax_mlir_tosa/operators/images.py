@@ -31,15 +31,15 @@ class Taps(NamedTuple):
 @register_tosa("tosa.resize")
 def resize(node: TosaNode) -> Outputs:
     scale, offset, border = (node.known_shape(index) for index in (1, 2, 3))
-    made = node.tensor(0)
+    tensor = node.tensor(0)
     is_nearest = node.attr("mode") == "NEAREST_NEIGHBOR"
     wide = node.dtype if not is_float(node.dtype) or node.dtype == "f64" else "f32"
-    made = made if is_nearest else cast(made, wide)
+    tensor = tensor if is_nearest else cast(tensor, wide)
     for place in (0, 1):
         along = ResizedAxis(place + 1, scale[2 * place], scale[2 * place + 1], offset[place], border[place])
         taps = _taps(node.sizes_of_operand(0)[along.axis], along)
-        made = _nearest(made, taps, along) if is_nearest else _blended(made, taps, along, wide)
-    return cast(made, node.dtype)
+        tensor = _nearest(tensor, taps, along) if is_nearest else _blended(tensor, taps, along, wide)
+    return cast(tensor, node.dtype)
 
 
 def _taps(size: sizes.Size, along: ResizedAxis) -> Taps:

@@ -47,11 +47,11 @@ def max_pool2d(node: TosaNode) -> Outputs:
     x, settings = node.tensor(0), _windows(node, 1).settings
     if not is_float(node.dtype):
         return relax.nn.max_pool2d(x, **settings)
-    made = relax.nn.max_pool2d(without_nan(x, float("-inf")), **settings)
+    outputs = relax.nn.max_pool2d(without_nan(x, float("-inf")), **settings)
     if node.ignores_nan:
-        return made
+        return outputs
     has_nan = relax.nn.max_pool2d(cast(relax.isnan(x), "f32"), **settings)
-    return relax.where(relax.greater(has_nan, const(0, "f32")), const(float("nan"), node.dtype), made)
+    return relax.where(relax.greater(has_nan, const(0, "f32")), const(float("nan"), node.dtype), outputs)
 
 
 @register_tosa("tosa.avg_pool2d", "tosa.avg_pool2d_adaptive")

@@ -19,7 +19,7 @@ def rescale(node: TosaNode) -> Outputs:
     scales = [along_axis(node.tensor(index), rank - 1 if per_channel else 0, rank) if rank else node.tensor(index)
               for index in (1, 2)]  # fmt: skip
     if not rank:
-        scales = [relax.reshape(each, ()) for each in scales]
+        scales = [relax.reshape(scale, ()) for scale in scales]
     zero_points = [relax.reshape(node.tensor(index), ()) for index in (3, 4)]
     parameters = (
         node.attr("scale32"),

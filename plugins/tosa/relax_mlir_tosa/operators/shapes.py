@@ -52,7 +52,7 @@ register_rows(
 
 @register_tosa("tosa.concat_shape")
 def concat_shape(node: TosaNode) -> Outputs:
-    return as_value([each for index in range(len(node.inputs)) for each in node.known_sizes(index)])
+    return as_value([size for index in range(len(node.inputs)) for size in node.known_sizes(index)])
 
 
 @register_tosa("tosa.slice_shape")
@@ -76,7 +76,7 @@ def assert_equal_shape(node: TosaNode) -> Outputs:
 
 
 def _check(left: Size, right: Size, may_broadcast: bool) -> None:
-    one, other = (relax.reshape(sizes.as_tensor([each]), ()) for each in (left, right))
+    one, other = (relax.reshape(sizes.as_tensor([size]), ()) for size in (left, right))
     holds = relax.equal(one, other)
     if may_broadcast:
         for each in (one, other):

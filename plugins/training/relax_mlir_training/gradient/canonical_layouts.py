@@ -53,6 +53,6 @@ def in_own_order(rule: Callable[[GradientCall], Gradients]) -> Callable[[Gradien
 
 def times_matrix(gradient: Value, axis: int, rank: int, matrix: Value) -> Value:
     """Multiply all vectors along one dimension by a matrix."""
-    order = [*(each for each in range(rank) if each != axis), axis]
+    order = [*(index for index in range(rank) if index != axis), axis]
     product = relax.matmul(relax.permute_dims(gradient, axes=order), matrix)
-    return relax.permute_dims(product, axes=[order.index(each) for each in range(rank)])
+    return relax.permute_dims(product, axes=[order.index(position) for position in range(rank)])

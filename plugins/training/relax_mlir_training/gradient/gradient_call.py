@@ -34,7 +34,9 @@ class GradientCall:
         #: The call as inference sees it.
         self.inferred = call = call_of(definition, operation)
         #: Number of values of each operand.
-        self.segments = [len(each) if type(each) is tuple else int(each is not None) for each in call.operands.values()]
+        self.segments = [
+            len(operand) if type(operand) is tuple else int(operand is not None) for operand in call.operands.values()
+        ]
         self._named = {**definition.segment(list(operation.operands), self.segments), **call.attributes}
         self._gradients = gradients
         self.operation = operation

@@ -51,19 +51,19 @@ def is_sum_of_squares(x: Value) -> bool:
     return True
 
 
-def _is_square(made: Operation) -> bool:
-    if made.name in _SQUARES:
+def _is_square(operation: Operation) -> bool:
+    if operation.name in _SQUARES:
         return True
-    if made.name == "relax.power":
-        return splat(made.operands[1]) == 2
-    return made.name == "relax.multiply" and made.operands[0] == made.operands[1]
+    if operation.name == "relax.power":
+        return splat(operation.operands[1]) == 2
+    return operation.name == "relax.multiply" and operation.operands[0] == operation.operands[1]
 
 
-def _summed(made: Operation) -> list[Value]:
+def _summed(operation: Operation) -> list[Value]:
     """Return the operands that must be sums of squares for the result to be one, or [] if it cannot be one."""
-    operands = list(made.operands)
-    if made.name in _SUMS:
+    operands = list(operation.operands)
+    if operation.name in _SUMS:
         return operands
-    if made.name in _VIEWS or (made.name in _SCALES and is_constant(operands[1])):
+    if operation.name in _VIEWS or (operation.name in _SCALES and is_constant(operands[1])):
         return operands[:1]
-    return operands[1:] if made.name == "relax.multiply" and is_constant(operands[0]) else []
+    return operands[1:] if operation.name == "relax.multiply" and is_constant(operands[0]) else []

@@ -50,16 +50,16 @@ def forwards(block: Block, xs: Iterable[Value]) -> tuple[dict[Value, Step | None
 
 def unused_in(root: Operation) -> list[Operation]:
     """Return an operation and the operations in it, if all of their results are unused."""
-    found: list[Operation] = []
+    operations: list[Operation] = []
 
     @fragile
     def visit(operation: Operation) -> object:
         if not is_used(operation):
-            found.append(operation)
+            operations.append(operation)
         return ir.WalkResult.ADVANCE
 
     root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return operations
 
 
 def steps_to(ys: Sequence[Value], known: Iterable[Value], step_of: StepMaking = step_making) -> Iterator[Step]:

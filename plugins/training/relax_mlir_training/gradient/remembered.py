@@ -49,14 +49,14 @@ class Remembered:
         `varies` tells which operands may have a gradient.
         """
         operation, operands, _, results = step
-        arrived = [each for each in arriving if each is not None]
+        arrived = [value for value in arriving if value is not None]
         others = [*results, *arrived]
         given = [*operands, *others]
         distinct, same = given, []
         if len(set(given)) < len(given):
             distinct = list(dict.fromkeys(given))
             same = [distinct.index(value) for value in given]
-        arrives = () if len(arrived) == len(arriving) else [each is not None for each in arriving]
+        arrives = () if len(arrived) == len(arriving) else [value is not None for value in arriving]
         key = (self._signatures.of(operation, operands, others), *varies, *arrives, *same)
         known = self._known.get(key)
         if known is not None:
@@ -64,11 +64,11 @@ class Remembered:
             again = made.again(distinct)
             return [None if place is None else again[place] for place in places]
         gradients = _run_and_prune(ask, distinct)
-        values = [each for each in gradients if each is not None]
+        values = [gradient for gradient in gradients if gradient is not None]
         taken = take_down(distinct, values, [made[0] for made in steps_to(values, distinct)])
         if taken is not None:
             following = count()
-            self._known[key] = [None if each is None else next(following) for each in gradients], taken
+            self._known[key] = [None if gradient is None else next(following) for gradient in gradients], taken
         if taken is None or not taken.uses(map(distinct.index, arrived)):
             self.has_unused = True
         return gradients
@@ -87,13 +87,13 @@ def erase_unused(unused: Iterable[Operation], kept: Collection[Value] = ()) -> N
         waiting.update(dict.fromkeys(makers))
 
 
-def _run_and_prune(ask: Callable[[], list[Value | None]], given: Iterable[Value]) -> list[Value | None]:
+def _run_and_prune(ask: Callable[[], list[Value | None]], values: Iterable[Value]) -> list[Value | None]:
     """Run a rule, and erase unused operations. Rules recompute values of which they need only a part."""
     here, aside = ir.InsertionPoint.current, ir.Module.create(ir.Location.current)
     with ir.InsertionPoint(aside.body):
         gradients = ask()
-    erase_unused(unused_in(aside.operation), {*given, *(each for each in gradients if each is not None)})
-    for made in operations_of(aside.body):
-        made.detach_from_parent()
-        here.insert(made)
+    erase_unused(unused_in(aside.operation), {*values, *(gradient for gradient in gradients if gradient is not None)})
+    for operation in operations_of(aside.body):
+        operation.detach_from_parent()
+        here.insert(operation)
     return gradients

@@ -129,7 +129,7 @@ class _Reverse:
                 self._add(value, relax.ones_like(value) if seed is None else seed)
         for step, varies in reversed(path):
             operation, _, _, results = step
-            arriving = [None if each in self._xs else self._totals.pop(each, None) for each in results]
+            arriving = [None if result in self._xs else self._totals.pop(result, None) for result in results]
             if [each for each in arriving if each is not None]:
                 try:
                     with operation.location:
@@ -194,12 +194,12 @@ class _Reverse:
         if remembered is None and self._remembered is not None:
             self._remembered.has_unused = True
         try:
-            made = ask() if remembered is None else remembered.derived(step, arriving, varies, ask)
+            values = ask() if remembered is None else remembered.derived(step, arriving, varies, ask)
         except UnknownSizes:
             if not self._pass_on_named(operation, arriving):
                 raise
             return
-        for operand, found in zip(operands, made, strict=True):
+        for operand, found in zip(operands, values, strict=True):
             if found is not None:
                 self._add(operand, found)
 
@@ -228,8 +228,8 @@ class _Reverse:
 
 def _rule_of_decomposition(name: str) -> RuleByTypes | None:
     """Return a rule for an operator that has no gradient rule but a decomposition, or None."""
-    found = find_decomposition(name)
-    if found is None:
+    decomposition = find_decomposition(name)
+    if decomposition is None:
         return None
 
     def rule(call: GradientCall) -> Gradients:
@@ -238,9 +238,11 @@ def _rule_of_decomposition(name: str) -> RuleByTypes | None:
 
         def forward(*floats: Value) -> list[Value]:
             rest = iter(floats)
-            operands = [next(rest) if varies else each for each, varies in zip(call.operands, is_float, strict=True)]
-            made = decomposed(found, call.operation.opview, operands)
-            return [stated(value, result.type) for value, result in zip(made, call.results, strict=True)]
+            operands = [
+                next(rest) if varies else operand for operand, varies in zip(call.operands, is_float, strict=True)
+            ]
+            values = decomposed(decomposition, call.operation.opview, operands)
+            return [stated(value, result.type) for value, result in zip(values, call.results, strict=True)]
 
         try:
             made = iter(gradients_at(list(compress(call.operands, is_float)), forward, call.arriving))
@@ -248,7 +250,7 @@ def _rule_of_decomposition(name: str) -> RuleByTypes | None:
             raise UnknownSizes(call.fail(str(declined)).message) from None
         return [next(made) if varies else None for varies in is_float]
 
-    return replace(found, function=rule)
+    return replace(decomposition, function=rule)
 
 
 class _Continuous(dict[Type, bool]):
@@ -279,15 +281,15 @@ def _apply_rule(
     call = GradientCall(find_op(operation.name), operation, arriving)
     with blaming_at(lambda: f"the rule for the derivative of '{operation.name}'", rule.function, operation):
         returned = _as_list(rule, operation, rule.function(call))
-    made: list[Value | None] = [None] * len(operation.operands)
+    values: list[Value | None] = [None] * len(operation.operands)
     for index, gradient in enumerate(returned):
         if varies[index]:
             with blaming_at(lambda: f"the rule for the derivative of '{operation.name}'", rule.function, operation):
                 found = gradient() if callable(gradient) else gradient
-            made[index] = (
+            values[index] = (
                 None if found is None else _with_operand_type(rule, operation, found, operation.operands[index])
             )
-    return made
+    return values
 
 
 def _as_list(rule: RuleByTypes, operation: Operation, returned: object) -> list[Gradient]:
@@ -325,10 +327,10 @@ def _info_of_gradient(operand: Value) -> Info | None:
     return info
 
 
-def _may_be(given: TensorInfo, wanted: TensorInfo) -> bool:
-    if given.dtype != wanted.dtype:
+def _may_be(info: TensorInfo, tensor_info: TensorInfo) -> bool:
+    if info.dtype != tensor_info.dtype:
         return False
-    if given.shape is None or wanted.shape is None:
+    if info.shape is None or tensor_info.shape is None:
         return True
-    pairs = zip(given.shape, wanted.shape, strict=False)
-    return given.rank == wanted.rank and all(equal(*pair) is not False for pair in pairs)
+    pairs = zip(info.shape, tensor_info.shape, strict=False)
+    return info.rank == tensor_info.rank and all(equal(*pair) is not False for pair in pairs)

@@ -187,9 +187,9 @@ def _target_of(operation: Operation) -> dict[str, Attribute]:
 def _loop(like: Operation, bounds: Sequence[Value], initial: Sequence[Value]) -> Operation:
     """Create a loop without a body, for the target of another loop."""
     types, operands = [value.type for value in initial], [*bounds, *initial]
-    made = ir.Operation.create("scf.for", results=types, operands=operands, attributes=_target_of(like), regions=1)
-    made.regions[0].blocks.append(bounds[0].type, *types)
-    return made
+    loop = ir.Operation.create("scf.for", results=types, operands=operands, attributes=_target_of(like), regions=1)
+    loop.regions[0].blocks.append(bounds[0].type, *types)
+    return loop
 
 
 def _count(lower: Value, upper: Value, step: Value) -> Number:
@@ -210,7 +210,7 @@ def _index_of(turn: Number, lower: Value, step: Value) -> Value:
 def _gathering(loop: Operation, columns: Sequence[Column], has_effects: bool) -> Operation:
     """Create a loop that also returns columns of the states at the start of each iteration."""
     count = len(loop.results)
-    made = _loop(loop, list(loop.operands)[:3], [*list(loop.operands)[3:], *(each.empty() for each in columns)])
+    made = _loop(loop, list(loop.operands)[:3], [*list(loop.operands)[3:], *(column.empty() for column in columns)])
     for name in loop.attributes:
         made.attributes[name] = loop.attributes[name]
     block = body_of(made)
@@ -226,7 +226,7 @@ def _gathering(loop: Operation, columns: Sequence[Column], has_effects: bool) ->
 def _counting(loop: Operation, columns: Sequence[Column], has_effects: bool) -> Operation:
     """Create a loop that also returns the number of evaluated conditions, and columns of the states at each."""
     initial, given = list(loop.operands), len(loop.results)
-    more = [constant(0, ir.IndexType.get()).value, *(each.empty() for each in columns)]
+    more = [constant(0, ir.IndexType.get()).value, *(column.empty() for column in columns)]
     types = [*loop.results.types, *(value.type for value in more)]
     made = ir.Operation.create("scf.while", results=types, operands=[*initial, *more], regions=2)
     for name in loop.attributes:

@@ -69,8 +69,8 @@ class Column(NamedTuple):
         _, *sizes = self.info.shape or ()
         return self._with_column_type(relax.dialect.ops["zeros"]((0, *sizes), dtype=self.info.dtype))
 
-    def grown(self, held: Value, states: Sequence[Value]) -> Value:
-        return self._with_column_type(relax.concat([held, self._data_of(states[self.place])], axis=0))
+    def grown(self, value: Value, states: Sequence[Value]) -> Value:
+        return self._with_column_type(relax.concat([value, self._data_of(states[self.place])], axis=0))
 
     def _data_of(self, state: Value) -> Value:
         if self.takes == "elements":
@@ -104,7 +104,7 @@ class States:
             if uses:
                 only_shape = all(_OF_SHAPES.get(use.owner.name) == use.operand_number for use in uses)
                 self._columns.update(
-                    {(place, each.takes): each for each in self._columns_for(place, type_, only_shape)}
+                    {(place, column.takes): column for column in self._columns_for(place, type_, only_shape)}
                 )
         return list(self._columns.values())
 

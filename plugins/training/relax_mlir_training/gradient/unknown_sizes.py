@@ -34,7 +34,7 @@ def with_named_sizes(
     made = ir.Operation.create(operation.name, results=types, operands=operands, attributes=attributes)
     pairs = zip(made.results, arriving, strict=True)
     seeds = [(result, stated(gradient, result.type)) for result, gradient in pairs if gradient is not None]
-    xs = [each for each in dict.fromkeys(operation.operands) if isinstance(decode(each.type), TensorInfo)]
+    xs = [fromkey for fromkey in dict.fromkeys(operation.operands) if isinstance(decode(fromkey.type), TensorInfo)]
     return list(zip(xs, inside(seeds, xs, ()), strict=True))
 
 

@@ -45,12 +45,12 @@ def annotate_buffer_access(
     edit.replace(found.name, [replace(found, regions=(*others, region))])
 
 
-def _ends(edit: Edit, found: Block, buffer: Buffer, ranges: IndexMap) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+def _ends(edit: Edit, block: Block, buffer: Buffer, ranges: IndexMap) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
     """Return the begins and the exclusive ends along each dimension."""
-    ends = ranges.at(list(map(iter_variable, found.iters)))
+    ends = ranges.at(list(map(iter_variable, block.iters)))
     rank = len(buffer.shape)
     if len(ends) == rank:
-        return ends, tuple(each + 1 for each in ends)
+        return ends, tuple(end + 1 for end in ends)
     if len(ends) != 2 * rank:
         expected = f"a begin and an end for each of the {rank} dimensions of '{buffer.name}'"
         edit.refuse(f"expected {expected}, got {len(ends)} numbers")

@@ -20,15 +20,15 @@ def blockize(edit: Edit, target: LoopRV | Sequence[BlockRV], preserve_unit_iters
     names = [block.name for block in blocks_in(nodes)]
     name = edit.new_name(f"{names[0]}_o" if len(names) == 1 else f"outer_{'_'.join(names)}_")
     outer = Loop(name, 1, tuple(nodes), AROUND)
-    for each in nodes[1:]:
-        edit.replace(each.name, [])
+    for node in nodes[1:]:
+        edit.replace(node.name, [])
     edit.replace(nodes[0].name, [outer])
     return edit.handle(outer)
 
 
 def _nests_of(edit: Edit, blocks: Sequence[BlockRV]) -> list[Node]:
     """Return the nodes around the blocks, directly inside of the innermost loop around all of them."""
-    if not (found := [edit.node(each) for each in blocks]):
+    if not (found := [edit.node(block) for block in blocks]):
         edit.refuse("expected a loop, or blocks")
     paths = [[*edit.tree.around(each.name), each] for each in found]
     depth = next(
@@ -37,7 +37,7 @@ def _nests_of(edit: Edit, blocks: Sequence[BlockRV]) -> list[Node]:
     )
     nodes = list(dict.fromkeys(path[depth].name for path in paths))
     siblings = paths[0][depth - 1].body if depth else edit.tree.body  # type: ignore[union-attr]  # a loop is around
-    names = [each.name for each in siblings]
+    names = [sibling.name for sibling in siblings]
     first = min(map(names.index, nodes))
     if sorted(nodes) != sorted(names[first : first + len(nodes)]):
         others = ", ".join(f"'{name}'" for name in nodes)

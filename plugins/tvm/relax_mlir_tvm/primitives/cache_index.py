@@ -51,7 +51,7 @@ def cache_index(edit: Edit, block: BlockRV, storage_scope: str, cse_thresh: int 
 
 
 def _is_plain(block: Block, index: Size) -> bool:
-    return plain_iter(block, index) is not None or not {each.name for each in block.iters} & variables_of(index)
+    return plain_iter(block, index) is not None or not {iter_.name for iter_ in block.iters} & variables_of(index)
 
 
 def _is_arithmetic(index: Expr) -> bool:
@@ -65,13 +65,15 @@ def _text(block: Block, index: Expr) -> str:
     return "; ".join([*shown.lines, shown.text(index)])
 
 
-def _maker(edit: Edit, found: Block, expr: Expr, number: int, scope: str) -> Block:
+def _maker(edit: Edit, block: Block, expr: Expr, number: int, scope: str) -> Block:
     """Return the block that computes an index for all points of the iters that the index depends on."""
     used = expr.iters()
-    iters = tuple(Iter(each.name, SPATIAL, each.extent) for each in found.iters if each.name in used)
-    is_small = isinstance(expr, IterIndex) and is_below(expr.value, 1 << 31, {each.name: each.extent for each in iters})
+    iters = tuple(Iter(iter_.name, SPATIAL, iter_.extent) for iter_ in block.iters if iter_.name in used)
+    is_small = isinstance(expr, IterIndex) and is_below(
+        expr.value, 1 << 31, {iter_.name: iter_.extent for iter_ in iters}
+    )
     element = ir.IntegerType.get_signless(32 if is_small else 64)
-    shape = tuple(each.extent for each in iters)
+    shape = tuple(iter_.extent for iter_ in iters)
     buffer = Buffer(edit.tree.new_buffer_name(f"index_var_{number}"), shape, element, scope)
     point = tuple(map(iter_variable, iters))
     name = edit.new_name(f"index_{number}")

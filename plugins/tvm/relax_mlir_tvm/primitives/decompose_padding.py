@@ -40,18 +40,18 @@ def decompose_padding(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
     return edit.handle(edit.tree.block(name))
 
 
-def _padding(edit: Edit, found: Block) -> tuple[Expr, Expr, dict[str, Range]]:
+def _padding(edit: Edit, block: Block) -> tuple[Expr, Expr, dict[str, Range]]:
     """Return the expression of the interior, the constant outside, and the ranges of the iters in the interior."""
-    choice = choice_of(found.results[0]) if len(found.results) == 1 else None
-    if choice is None or found.is_reduction:
-        edit.refuse(f"'{found.name}' does not choose between an element and a value, as T.if_then_else does")
+    choice = choice_of(block.results[0]) if len(block.results) == 1 else None
+    if choice is None or block.is_reduction:
+        edit.refuse(f"'{block.name}' does not choose between an element and a value, as T.if_then_else does")
     condition, inside, value = choice
     if any(isinstance(part, (Element, Load)) for part in value.walk()):
-        edit.refuse(f"'{found.name}' also reads memory outside of the interior: expected a constant")
+        edit.refuse(f"'{block.name}' also reads memory outside of the interior: expected a constant")
     if (limits := limits_of(condition)) is None:
-        edit.refuse(f"the condition of '{found.name}' is no limit of its iters only")
-    low: dict[str, list[Size]] = {each.name: [0] for each in found.iters}
-    high: dict[str, list[Size]] = {each.name: [each.extent] for each in found.iters}
+        edit.refuse(f"the condition of '{block.name}' is no limit of its iters only")
+    low: dict[str, list[Size]] = {iter_.name: [0] for iter_ in block.iters}
+    high: dict[str, list[Size]] = {iter_.name: [iter_.extent] for iter_ in block.iters}
     for limit in limits:
         names = variables_of(limit) & low.keys()
         name = next(iter(names), "")
@@ -61,61 +61,65 @@ def _padding(edit: Edit, found: Block) -> tuple[Expr, Expr, dict[str, Range]]:
         elif factor == -1:
             high[name].append(substitute_zero(limit, name) + 1)
         elif not is_never_negative(limit):
-            edit.refuse(f"'{found.name}' is inside where {limit} is not negative, which is no limit of one iter")
-    starts = {name: extremum("max", each) for name, each in low.items()}
-    ranges = {name: Range(starts[name], extremum("min", each) - starts[name]) for name, each in high.items()}
-    empty = next((name for name, each in ranges.items() if isinstance(each.extent, int) and each.extent < 1), None)
+            edit.refuse(f"'{block.name}' is inside where {limit} is not negative, which is no limit of one iter")
+    starts = {name: extremum("max", sizes) for name, sizes in low.items()}
+    ranges = {name: Range(starts[name], extremum("min", sizes) - starts[name]) for name, sizes in high.items()}
+    empty = next(
+        (name for name, range_ in ranges.items() if isinstance(range_.extent, int) and range_.extent < 1), None
+    )
     if empty is not None:
-        edit.refuse(f"no point of '{empty}' is inside: '{found.name}' only writes the constant")
+        edit.refuse(f"no point of '{empty}' is inside: '{block.name}' only writes the constant")
     return inside, value, ranges
 
 
 def _check_alone(edit: Edit, found: Block, before: Loop) -> None:
     """Check that nothing else writes the buffer, and that no block uses it between the fill and the copy."""
     buffer, order = found.writes[0].buffer, order_of(edit)
-    others = [each.name for each in edit.tree.writers(buffer) if each is not found]
+    others = [writer.name for writer in edit.tree.writers(buffer) if writer is not found]
     if others or found.reads_of(buffer):
         edit.refuse(f"'{(others or [found.name])[0]}' depends on previous values of '{buffer.name}'")
-    early = [each for each in blocks_in([before]) if buffer in each.buffers and order[each.name] < order[found.name]]
+    early = [
+        block for block in blocks_in([before]) if buffer in block.buffers and order[block.name] < order[found.name]
+    ]
     if early:
         edit.refuse(f"'{early[0].name}' uses '{buffer.name}' in '{before.name}' before '{found.name}'")
 
 
-def _of_inside(found: Block, inside: Expr, ranges: dict[str, Range]) -> Block:
+def _of_inside(block: Block, inside: Expr, ranges: dict[str, Range]) -> Block:
     """Return the block over the interior only. Reads at arithmetic of its iters need no condition any more."""
-    values = {each.name: variable(each.name, ranges[each.name].extent) + ranges[each.name].start
-              for each in found.iters}  # fmt: skip
-    copy = found.at(values)
+    values = {iter_.name: variable(iter_.name, ranges[iter_.name].extent) + ranges[iter_.name].start
+              for iter_ in block.iters}  # fmt: skip
+    copy = block.at(values)
     reads = list(copy.reads)
 
     def change(part: Expr) -> Expr | None:
         places = places_of_load(part) if isinstance(part, Load) else [None]
-        known = [each for each in places if each is not None]
+        known = [place for place in places if place is not None]
         if not isinstance(part, Load) or len(known) < len(places):
             return None
         reads.append(Access(part.buffer, tuple(known)))
         return Element(len(reads) - 1)
 
     result = inside.at(values).rewritten(change)
-    iters = tuple(replace(each, extent=ranges[each.name].extent) for each in found.iters)
+    iters = tuple(replace(iter_, extent=ranges[iter_.name].extent) for iter_ in block.iters)
     return merge_reads(replace(copy, iters=iters, reads=tuple(reads), results=(result,)))
 
 
-def _bound_anew(copy: Block, found: Block, ranges: dict[str, Range], inner: Sequence[Loop]) -> tuple[Block, list[Loop]]:
+def _bound_anew(copy: Block, block: Block, ranges: dict[str, Range], inner: Sequence[Loop]) -> tuple[Block, list[Loop]]:
     """Return the block with bindings by the loops around, and shortened loops.
 
     A loop that is just an iter gets the extent of its range.
     """
-    used = [*found.bindings, *(index for index, _ in found.where)]
+    used = [*block.bindings, *(index for index, _ in block.where)]
 
     def is_alone(loop: Loop) -> bool:
-        return blocks_in([loop]) == [found] and sum(loop.name in variables_of(index) for index in used) == 1
+        return blocks_in([loop]) == [block] and sum(loop.name in variables_of(index) for index in used) == 1
 
     bindings: list[Size] = []
     shorter: list[Loop] = []
-    for each, at in zip(found.iters, found.bindings, strict=True):
-        reached = ranges[each.name]
-        own = next((loop for loop in inner if str(at) == loop.name and loop.extent == each.extent), None)
+    for iter_, at in zip(block.iters, block.bindings, strict=True):
+        reached = ranges[iter_.name]
+        own = next((loop for loop in inner if str(at) == loop.name and loop.extent == iter_.extent), None)
         if own is None or own.kind != SERIAL or not is_alone(own):
             bindings.append(at - reached.start)
         else:

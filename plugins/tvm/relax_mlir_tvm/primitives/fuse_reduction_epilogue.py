@@ -34,7 +34,7 @@ def fuse_reduction_epilogue(edit: Edit, reduction_block: BlockRV, epilogue_block
     check_inlinable(edit, epilogue)
     buffer = reduction.writes[0].buffer
     addend = _addend(edit, epilogue, buffer, operator)
-    users = [each for each in edit.tree.blocks() if buffer in each.buffers and each not in (reduction, epilogue)]
+    users = [block for block in edit.tree.blocks() if buffer in block.buffers and block not in (reduction, epilogue)]
     if buffer.is_given or users:
         other = f"'{users[0].name}' uses" if users else "callers see"
         edit.refuse(f"{other} '{buffer.name}' without what '{epilogue.name}' adds")
@@ -53,8 +53,8 @@ def _addend(edit: Edit, epilogue: Block, buffer: Buffer, operator: str) -> Expr:
     places = {number for number, access in enumerate(epilogue.reads) if access.buffer is buffer}
     result = epilogue.results[0]
     operands = result.operands if isinstance(result, Compute) and result.name == operator else ()
-    own = [each for each in operands if isinstance(each, Element) and each.number in places]
-    others = [each for each in operands if each not in own]
+    own = [operand for operand in operands if isinstance(operand, Element) and operand.number in places]
+    others = [operand for operand in operands if operand not in own]
     if len(own) != 1 or len(others) != 1 or not places.isdisjoint(others[0].elements()):
         what = operator.partition(".")[2]
         edit.refuse(f"'{epilogue.name}' is no {what} of '{buffer.name}' and one value, like a step of the reduction")

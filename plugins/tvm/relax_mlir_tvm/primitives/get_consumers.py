@@ -12,5 +12,5 @@ from relax_mlir.schedules import register_primitive
 def get_consumers(edit: Edit, block: BlockRV) -> list[BlockRV]:
     """Return the blocks that read a block's results, in program order."""
     found = edit.block(block)
-    readers = [each for access in found.writes for each in edit.tree.readers(access.buffer)]
+    readers = [reader for access in found.writes for reader in edit.tree.readers(access.buffer)]
     return [edit.handle(each) for each in edit.tree.blocks() if each in readers and each is not found]

@@ -12,4 +12,6 @@ from relax_mlir.schedules import register_primitive
 def get_output_blocks(edit: Edit, func_name: str | None = None) -> list[BlockRV]:
     """Return the blocks that write parameters, in program order."""
     del func_name  # has already selected the PrimFunc
-    return [edit.handle(each) for each in edit.tree.blocks() if any(access.buffer.is_given for access in each.writes)]
+    return [
+        edit.handle(block) for block in edit.tree.blocks() if any(access.buffer.is_given for access in block.writes)
+    ]

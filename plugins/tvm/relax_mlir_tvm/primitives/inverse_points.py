@@ -22,16 +22,16 @@ _MOST_FACTS = 64
 
 
 def inverse_points(
-    found: Sequence[Iter], places: Sequence[tuple[Size, Size]], producer: Sequence[Iter]
+    iters: Sequence[Iter], places: Sequence[tuple[Size, Size]], producer: Sequence[Iter]
 ) -> dict[str, Size] | None:
     """Return the value of each iter of `found`, in terms of the producer's iters, or None if it is unknown.
 
     `places` are pairs of equal indices: in terms of `found`, and of the producer. Points of the producer that no point
     of `found` reads get values outside of the extents.
     """
-    extents = {each.name: each.extent for each in found}
-    sizes = {each.name: each.extent for each in producer}
-    if not all(isinstance(each, int) for each in (*extents.values(), *sizes.values())):
+    extents = {iter_.name: iter_.extent for iter_ in iters}
+    sizes = {iter_.name: iter_.extent for iter_ in producer}
+    if not all(isinstance(extent, int) for extent in (*extents.values(), *sizes.values())):
         return None
     values = _known_variables(dict(places), extents)
     return values if values is not None and _is_inverse(values, places, extents, sizes) else None
@@ -41,10 +41,10 @@ def _known_variables(facts: dict[Size, Size], extents: Mapping[str, Size]) -> di
     """Return the value of each variable, derived from known sums of variables."""
     variables = {from_terms({(atom,): 1}): name for name, atom in _atoms(facts, extents)}
     waiting = list(facts)
-    for each in waiting:  # grows in the loop
+    for size in waiting:  # grows in the loop
         if len(facts) > _MOST_FACTS:
             return None
-        for index, value in [*_parts(each, facts[each], extents), *_wholes(facts)]:
+        for index, value in [*_parts(size, facts[size], extents), *_wholes(facts)]:
             if index not in facts:
                 facts[index] = value
                 waiting.append(index)
@@ -56,13 +56,13 @@ def _known_variables(facts: dict[Size, Size], extents: Mapping[str, Size]) -> di
 
 def _atoms(facts: Mapping[Size, Size], extents: Mapping[str, Size]) -> list[tuple[str, Atom]]:
     """Return the variables in sums."""
-    found: dict[str, Atom] = {}
+    atoms: dict[str, Atom] = {}
     waiting = [atom for index in facts for monomial in terms_of(index) for atom in monomial]
     for atom in waiting:  # grows in the loop
         if atom.kind == "variable":
-            found[str(atom)] = atom
+            atoms[str(atom)] = atom
         waiting += [inner for arg in atom.args for monomial in terms_of(arg) for inner in monomial]
-    return [(name, atom) for name, atom in found.items() if name in extents]
+    return [(name, atom) for name, atom in atoms.items() if name in extents]
 
 
 def _parts(index: Size, value: Size, extents: Mapping[str, Size]) -> list[tuple[Size, Size]]:
@@ -91,15 +91,15 @@ def _parts(index: Size, value: Size, extents: Mapping[str, Size]) -> list[tuple[
 
 def _wholes(facts: Mapping[Size, Size]) -> list[tuple[Size, Size]]:
     """Return values that follow from known quotients and remainders."""
-    found = []
+    wholes = []
     for index, value in facts.items():
         for monomial, factor in terms_of(index).items():
             if len(terms_of(index)) != 1 or factor != 1 or len(monomial) != 1 or monomial[0].kind != "%":
                 continue
             whole, by = monomial[0].args
             if isinstance(by, int) and whole // by in facts:
-                found.append((whole, facts[whole // by] * by + value))
-    return found
+                wholes.append((whole, facts[whole // by] * by + value))
+    return wholes
 
 
 def _is_inverse(

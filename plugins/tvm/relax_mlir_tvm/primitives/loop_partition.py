@@ -31,7 +31,7 @@ def loop_partition(
     counts = _counts(edit, found, factors)
     firsts = [0, *accumulate(counts)][:-1]
     taken = set(names_in([found]))
-    made: list[Loop] = []
+    loops: list[Loop] = []
     for number, (first, count) in enumerate(zip(firsts, counts, strict=True)):
         names = {} if number == 0 else _new_names(edit, found, taken, number)
         taken |= set(names.values())
@@ -41,25 +41,25 @@ def loop_partition(
         nodes = rename_nodes(rebind(found.body, {found.name: index}), names)
         part = Loop(name, count, nodes, annotations=found.annotations)
         nodes = map_nodes(nodes, lambda block: replace(block, is_part=block.is_part or len(counts) > 1))
-        made.append(replace(part, body=map_nodes(nodes, partial(drop_unreached_init, edit, part))))
-    edit.replace(found.name, made)
-    return [edit.handle(each) for each in made]
+        loops.append(replace(part, body=map_nodes(nodes, partial(drop_unreached_init, edit, part))))
+    edit.replace(found.name, loops)
+    return [edit.handle(each) for each in loops]
 
 
 def _counts(edit: Edit, loop: Loop, factors: Sequence[int | None]) -> list[int]:
     if not isinstance(loop.extent, int):
         edit.refuse(f"'{loop.name}' has {loop.extent} steps, which is known at run time only")
-    wrong = [each for each in factors if each is not None and (type(each) is not int or each < 1)]
+    wrong = [factor for factor in factors if factor is not None and (type(factor) is not int or factor < 1)]
     if wrong or not factors:
         edit.refuse(f"expected numbers of steps of at least 1, and at most one None, got {list(factors)}")
     if list(factors).count(None) > 1:
         edit.refuse("only one factor may be None")
-    rest = loop.extent - sum(each for each in factors if each is not None)
+    rest = loop.extent - sum(factor for factor in factors if factor is not None)
     if rest < 0 or (rest == 0 and None in factors):
         edit.refuse(f"'{loop.name}' has {loop.extent} steps, but the factors sum to {loop.extent - rest}")
     if None not in factors and rest:
         factors = [*factors, rest]
-    return [rest if each is None else each for each in factors]
+    return [rest if factor is None else factor for factor in factors]
 
 
 def _new_names(edit: Edit, loop: Loop, taken: set[str], number: int) -> dict[str, str]:

@@ -32,7 +32,7 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
     buffer, (producer,) = buffers[0], made[0][1]
     if buffer.is_given:
         edit.refuse(f"'{buffer.name}' is a parameter, which must be written")
-    if others := [each.name for each in edit.tree.readers(buffer) if each is not found]:
+    if others := [reader.name for reader in edit.tree.readers(buffer) if reader is not found]:
         edit.refuse(f"'{others[0]}' reads '{buffer.name}', too")
     if producer.is_reduction:
         edit.refuse(f"'{producer.name}' is a reduction, which is not complete at each step: use reverse_compute_at")
@@ -46,60 +46,60 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
     edit.tree = edit.tree.without_unused()
 
 
-def _inverse(found: Block, producer: Block) -> dict[str, Size] | None:
+def _inverse(block: Block, producer: Block) -> dict[str, Size] | None:
     """Return the block's iters in terms of the producer's, if the block reads one element per point, at any index.
 
     Return None otherwise.
     """
     target = producer.writes[0]
-    places = {access.indices for access in found.reads if access.buffer is target.buffer}
+    places = {access.indices for access in block.reads if access.buffer is target.buffer}
     if len(places) != 1:
         return None
-    return inverse_points(found.iters, list(zip(next(iter(places)), target.indices, strict=True)), producer.iters)
+    return inverse_points(block.iters, list(zip(next(iter(places)), target.indices, strict=True)), producer.iters)
 
 
-def points_of(edit: Edit, found: Block, producer: Block) -> dict[str, Size]:
+def points_of(edit: Edit, block: Block, producer: Block) -> dict[str, Size]:
     """Return the block's iters in terms of the producer's.
 
     Each point must read the element of one point of the producer.
     """
     target, values = producer.writes[0], dict[str, Size]()
-    for access in found.reads:
+    for access in block.reads:
         if access.buffer is not target.buffer:
             continue
         for at, place in zip(access.indices, target.indices, strict=True):
-            own, other = plain_iter(found, at), plain_iter(producer, place)
+            own, other = plain_iter(block, at), plain_iter(producer, place)
             if own is None and other is None:
                 continue
             if own is None or other is None or str(own.extent) != str(other.extent):
                 where = f"reads '{target.buffer.name}' at {at}"
-                edit.refuse(f"'{found.name}' {where}: each of its points must match one point of '{producer.name}'")
+                edit.refuse(f"'{block.name}' {where}: each of its points must match one point of '{producer.name}'")
             if values.setdefault(own.name, iter_variable(other)) != iter_variable(other):
-                edit.refuse(f"'{found.name}' reads several elements of '{target.buffer.name}'")
-    if missing := [each.name for each in found.iters if each.name not in values]:
-        edit.refuse(f"'{found.name}' has a loop for '{missing[0]}', which '{producer.name}' lacks")
+                edit.refuse(f"'{block.name}' reads several elements of '{target.buffer.name}'")
+    if missing := [iter_.name for iter_ in block.iters if iter_.name not in values]:
+        edit.refuse(f"'{block.name}' has a loop for '{missing[0]}', which '{producer.name}' lacks")
     return values
 
 
-def _limits_around(edit: Edit, found: Block, producer: Block) -> Limits:
+def _limits_around(edit: Edit, block: Block, producer: Block) -> Limits:
     """Return the conditions on outer loops under which the block has points.
 
     In other steps, the producer may write nothing.
     """
-    bounds = {(index, each.extent) for each, index in zip(found.iters, found.bindings, strict=True)}
+    bounds = {(index, iter_.extent) for iter_, index in zip(block.iters, block.bindings, strict=True)}
     around = {loop.name for loop in edit.tree.around(producer.name)}
-    limits = [limit for limit in found.where if limit not in bounds]
+    limits = [limit for limit in block.where if limit not in bounds]
     own = next((limit for limit in limits if not around.issuperset(variables_of(limit[0]))), None)
     if own is not None:
-        edit.refuse(f"'{found.name}' has points only where {own[0]} < {own[1]}: '{producer.name}' has no such loops")
+        edit.refuse(f"'{block.name}' has points only where {own[0]} < {own[1]}: '{producer.name}' has no such loops")
     return limits
 
 
-def _joined(found: Block, producer: Block, values: dict[str, Size], around: Limits) -> Block:
+def _joined(block: Block, producer: Block, values: dict[str, Size], around: Limits) -> Block:
     target = producer.writes[0].buffer
     reads = list(producer.reads)
     numbers: dict[int, int] = {}
-    for number, access in enumerate(found.reads):
+    for number, access in enumerate(block.reads):
         if access.buffer is not target:
             numbers[number] = len(reads)
             reads.append(access.at(values))
@@ -109,11 +109,11 @@ def _joined(found: Block, producer: Block, values: dict[str, Size], around: Limi
             return None
         return Element(numbers[part.number]) if part.number in numbers else producer.results[0]
 
-    result = found.results[0].at(values).rewritten(change)
-    writes = (found.writes[0].at(values),)
+    result = block.results[0].at(values).rewritten(change)
+    writes = (block.writes[0].at(values),)
     # The block may have no point for some points of the producer.
-    point, extents = producer.point(), {each.name: each.extent for each in producer.iters}
-    ends = [(values[each.name], each.extent) for each in found.iters]
+    point, extents = producer.point(), {iter_.name: iter_.extent for iter_ in producer.iters}
+    ends = [(values[iter_.name], iter_.extent) for iter_ in block.iters]
     limits = [(at, size) for at, size in ends if not is_below(at, size, extents)]
     limits += [(-at, 1) for at, _ in ends if not is_never_negative(at)]
     where = (*producer.where, *around, *((substituted(at, point), limit) for at, limit in limits))

@@ -40,7 +40,7 @@ def rolling_buffer(edit: Edit, block: BlockRV, write_buffer_index: int | str) ->
     buffer = own_buffer(edit, found, write_buffer_index)
     _check(edit, found, buffer)
     users = [each for each in edit.tree.blocks() if buffer in each.buffers]
-    shared = around_all([edit.tree.around(each.name) for each in users])
+    shared = around_all([edit.tree.around(user.name) for user in users])
     rolling = next((each for loop in shared if (each := _along(edit, found, buffer, users, loop)) is not None), None)
     if rolling is None:
         edit.refuse(f"no loop around '{found.name}' and what reads '{buffer.name}' slides over it by overlapping steps")
@@ -59,9 +59,9 @@ def rolling_buffer(edit: Edit, block: BlockRV, write_buffer_index: int | str) ->
         indices[dim] = indices[dim] % reached.extent
         return Access(new, tuple(indices))
 
-    def change(each: Block) -> Block:
-        moved = each.with_accesses(circular)
-        return replace(moved, where=where) if each is found else moved
+    def change(block: Block) -> Block:
+        moved = block.with_accesses(circular)
+        return replace(moved, where=where) if block is found else moved
 
     edit.tree = edit.tree.mapped(change).redeclared(buffer, new)
 
@@ -78,43 +78,45 @@ def _check(edit: Edit, found: Block, buffer: Buffer) -> None:
         )
     if len(found.writes) > 1:
         edit.refuse(f"'{found.name}' has {len(found.writes)} outputs: a rolling buffer needs a block with one output")
-    if any(buffer in each.loaded for each in edit.tree.blocks()):
+    if any(buffer in block.loaded for block in edit.tree.blocks()):
         edit.refuse(f"'{buffer.name}' is read at computed indices")
 
 
-def _along(edit: Edit, found: Block, buffer: Buffer, users: list[Block], loop: Loop) -> _Rolling | None:
+def _along(edit: Edit, block: Block, buffer: Buffer, users: list[Block], loop: Loop) -> _Rolling | None:
     """Return the overlap of a loop's steps, or None if they do not overlap so that each continues the last one."""
     inner = loop.inner_extents()
-    read = ranges_of([place for each in users for place in each.read_places(buffer)], inner, buffer.shape)
-    written = ranges_of([place for each in users for place in each.places(buffer)], inner, buffer.shape)
-    moving = [dim for dim, each in enumerate(written) if loop.name in variables_of(each.start)]
+    read = ranges_of([place for user in users for place in user.read_places(buffer)], inner, buffer.shape)
+    written = ranges_of([place for user in users for place in user.places(buffer)], inner, buffer.shape)
+    moving = [dim for dim, range_ in enumerate(written) if loop.name in variables_of(range_.start)]
     if loop.kind != SERIAL or len(moving) != 1 or read != written:
         return None
     (dim,) = moving
     by, extent = factor_of(written[dim].start, loop.name), written[dim].extent
     if by is None or not isinstance(extent, int) or not 0 < by < extent:
         return None
-    if any(loop.name in variables_of(index) for index, _ in found.where):
+    if any(loop.name in variables_of(index) for index, _ in block.where):
         return None
-    (target,) = found.writes_of(buffer)
-    if box_of(found.placed(target), inner) is None:  # may not have written elements that the next step needs
+    (target,) = block.writes_of(buffer)
+    if box_of(block.placed(target), inner) is None:  # may not have written elements that the next step needs
         return None
-    if not all(_is_made(found, source, loop) for source in {each.buffer for each in found.reads}):
+    if not all(_is_made(block, source, loop) for source in {each.buffer for each in block.reads}):
         return None
     return _Rolling(loop, dim, written[dim], extent - by)
 
 
 def _is_made(found: Block, source: Buffer, loop: Loop) -> bool:
     """Return True if no later step writes what a step reads of a buffer."""
-    writers = [each for each in blocks_in([loop]) if each is not found and each.writes_of(source)]
+    writers = [block for block in blocks_in([loop]) if block is not found and block.writes_of(source)]
     if not writers:
         return True
     inner = loop.inner_extents()
     read = ranges_of(found.read_places(source), inner, source.shape)
     written = ranges_of(
-        [each.placed(access).indices for each in writers for access in each.writes_of(source)], inner, source.shape
+        [writer.placed(access).indices for writer in writers for access in writer.writes_of(source)],
+        inner,
+        source.shape,
     )
     return all(
-        is_never_negative(made.start + made.extent - needed.start - needed.extent)
-        for needed, made in zip(read, written, strict=True)
+        is_never_negative(range_.start + range_.extent - needed.start - needed.extent)
+        for needed, range_ in zip(read, written, strict=True)
     )

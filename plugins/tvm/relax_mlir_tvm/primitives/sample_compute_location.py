@@ -16,7 +16,7 @@ def sample_compute_location(edit: Edit, block: BlockRV, decision: int | None = N
     The decision is the index of the loop; the outermost loop is 0.
     """
     found = edit.block(block)
-    if not (readers := [each for access in found.writes for each in edit.tree.readers(access.buffer)]):
+    if not (readers := [reader for access in found.writes for reader in edit.tree.readers(access.buffer)]):
         edit.refuse(f"nothing reads the result of '{found.name}'")
     loops = edit.tree.around(readers[0].name)
     possible = [number for number, loop in enumerate(loops) if _can_move(edit, block, edit.handle(loop))]

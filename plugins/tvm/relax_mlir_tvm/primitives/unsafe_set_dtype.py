@@ -28,9 +28,11 @@ def unsafe_set_dtype(edit: Edit, block: BlockRV, buffer_index: int | str, dtype:
         element = element_type(dtype, ir.Context.current)
     except TypeProblem as problem:
         edit.refuse(str(problem))
-    for each in (old.element, element):
-        if not _is_plain(each):
-            edit.refuse(f"'{old.name}' has {old.element}: only floats and signed integers can be converted, not {each}")
+    for type_ in (old.element, element):
+        if not _is_plain(type_):
+            edit.refuse(
+                f"'{old.name}' has {old.element}: only floats and signed integers can be converted, not {type_}"
+            )
     new = replace(old, element=element)
     tree = edit.tree.mapped(lambda each: _converting(each, old, new) if old in each.buffers else each)
     edit.tree = tree.redeclared(old, new)

@@ -23,7 +23,7 @@ def of_math(op: OpView) -> Number:
 
 @register_legalize_intrinsic("tir.hypot", "webgpu", dtypes=_DTYPES)
 def hypot(op: OpView) -> Number:
-    x, y = (unary("math.absf", each) for each in numbers(op))
+    x, y = (unary("math.absf", number) for number in numbers(op))
     large, small = maximum(x, y), minimum(x, y)
     part = select(large == 0.0, small, small / large)
     found = large * unary("math.sqrt", part * part + 1.0)

@@ -35,9 +35,9 @@ class MakeProgram(Pass):
         program, data = program_of(op, self.shared)
         with op.context:
             calls = entry_calls(op, PART)
-            for each in operations_of(body_of(op)):
-                if each not in calls:
-                    each.erase()
+            for operation in operations_of(body_of(op)):
+                if operation not in calls:
+                    operation.erase()
             for name in (DEVICE, KERNELS, "gpu.container_module"):
                 if name in op.attributes:
                     del op.attributes[name]

@@ -30,8 +30,12 @@ _PURE = "relax.call_pure_packed"
 
 def entry_calls(module: Operation, part: str) -> list[Operation]:
     """Create, for each public function, a function of a graph that calls the packed function `part.name`."""
-    functions = [each for each in functions_in(module) if GRAPH_INPUTS in each.attributes and not is_private(each)]
-    return [_call(each, f"{part}.{symbol_name(each)}") for each in functions]
+    functions = [
+        function
+        for function in functions_in(module)
+        if GRAPH_INPUTS in function.attributes and not is_private(function)
+    ]
+    return [_call(function, f"{part}.{symbol_name(function)}") for function in functions]
 
 
 def _call(function: Operation, name: str) -> Operation:

@@ -76,15 +76,15 @@ def _constant(writer: HostWriter, op: Operation) -> None:
 def _cast(writer: HostWriter, op: Operation) -> None:
     (value,) = op.operands
     given, wanted = _width(value.type), _width(op.results[0].type)
-    held = writer.number(value)
+    integers = writer.number(value)
     is_unsigned = op.name in ("arith.extui", "arith.index_castui") or given == 1
     if is_unsigned and wanted > given:
-        held = writer.made("unsigned", held, given)
+        integers = writer.made("unsigned", integers, given)
         if op.name == "arith.extsi" and given == 1:
-            held = writer.integers("subi", 0, held)
+            integers = writer.integers("subi", 0, integers)
     elif wanted < given:
-        held = writer.made("wrap", held, wanted)
-    writer.know(op.results[0], held)
+        integers = writer.made("wrap", integers, wanted)
+    writer.know(op.results[0], integers)
 
 
 def _to_float(writer: HostWriter, op: Operation) -> None:
@@ -110,7 +110,7 @@ def _round_float(writer: HostWriter, op: Operation) -> None:
 def _select(writer: HostWriter, op: Operation) -> None:
     condition, *values = op.operands
     chosen = writer.receive(op.results[0])
-    branches = [writer.branch(functools.partial(writer.move, chosen, writer.parts(each))) for each in values]
+    branches = [writer.branch(functools.partial(writer.move, chosen, writer.parts(value))) for value in values]
     writer.write("if", writer.number(condition), *branches)
 
 

@@ -95,7 +95,7 @@ class HostWriter(OperationWriter[Register | HostView]):
         return Register(self, self._count - 1)
 
     def write(self, name: str, *parts: object) -> None:
-        self._body.append([name, *[each.number if isinstance(each, Register) else each for each in parts]])
+        self._body.append([name, *[part.number if isinstance(part, Register) else part for part in parts]])
 
     def made(self, name: str, *parts: object) -> Register:
         """Write an instruction with a result, and return the register of the result."""
@@ -165,7 +165,7 @@ class HostWriter(OperationWriter[Register | HostView]):
 
     def move(self, targets: Sequence[Register], sources: Sequence[Register]) -> None:
         if targets:
-            self.write("move", [each.number for each in targets], [each.number for each in sources])
+            self.write("move", [target.number for target in targets], [source.number for source in sources])
 
     def call(self, op: Operation) -> None:
         if (callee := self._program.functions.get(callee_of(op))) is None:
@@ -206,13 +206,13 @@ class HostWriter(OperationWriter[Register | HostView]):
         counter, *arguments = body.arguments
         (index,) = self.receive(counter)
         carried = [each for argument in arguments for each in self.receive(argument)]
-        self.move([index, *carried], [self.number(lower), *(each for v in initial for each in self.parts(v))])
+        self.move([index, *carried], [self.number(lower), *(part for v in initial for part in self.parts(v))])
         condition = self.register()
         before = self.branch(lambda: self.write("cmpi", condition, "slt", index, self.number(upper)))
 
         def run() -> None:
             end = self.block(body)
-            self.move(carried, [each for value in end.operands for each in self.parts(value)])
+            self.move(carried, [part for value in end.operands for part in self.parts(value)])
             self.write("addi", index, index, self.number(step), 64)
 
         self.write("while", before, condition, self.branch(run))
@@ -222,7 +222,7 @@ class HostWriter(OperationWriter[Register | HostView]):
     def while_(self, op: Operation) -> None:
         before, after = (region.blocks[0] for region in op.regions)
         carried = [each for argument in before.arguments for each in self.receive(argument)]
-        self.move(carried, [each for value in op.operands for each in self.parts(value)])
+        self.move(carried, [part for value in op.operands for part in self.parts(value)])
         left = [each for argument in after.arguments for each in self.receive(argument)]
         condition = self.register()
 
@@ -231,7 +231,7 @@ class HostWriter(OperationWriter[Register | HostView]):
             self.move([condition, *left], [self.number(goes_on), *(e for v in passed for e in self.parts(v))])
 
         def run() -> None:
-            self.move(carried, [each for value in self.block(after).operands for each in self.parts(value)])
+            self.move(carried, [part for value in self.block(after).operands for part in self.parts(value)])
 
         self.write("while", self.branch(ask), condition, self.branch(run))
         for result, argument in zip(op.results, after.arguments, strict=True):
@@ -242,7 +242,7 @@ class HostWriter(OperationWriter[Register | HostView]):
 
         def taken(block: Block) -> Callable[[], None]:
             def run() -> None:
-                self.move(results, [each for value in self.block(block).operands for each in self.parts(value)])
+                self.move(results, [part for value in self.block(block).operands for part in self.parts(value)])
 
             return run
 
@@ -252,7 +252,7 @@ class HostWriter(OperationWriter[Register | HostView]):
 
     def check(self, op: Operation) -> None:
         condition, *numbers = op.operands
-        kind, message = (str(op.attributes[each].value) for each in ("kind", "message"))
+        kind, message = (str(op.attributes[name].value) for name in ("kind", "message"))
         place = None
         if self._function is not None and GRAPH_INPUTS in self._function.attributes:
             place = self.place(op.location)

@@ -51,29 +51,29 @@ def program_of(module: Operation, shared: int) -> tuple[dict[str, object], bytes
     functions = {symbol_name(each): each for each in functions_in(module) if has_body(each)}
     known = Known(
         functions,
-        {each.name: place for place, each in enumerate(shaders)},
-        {str(each["name"]): place for place, each in enumerate(constants)},
+        {shader.name: place for place, shader in enumerate(shaders)},
+        {str(constant["name"]): place for place, constant in enumerate(constants)},
     )
     written = {name: HostWriter(known, RULES, each).function() for name, each in functions.items()}
     entries = {}
-    for name, each in functions.items():
-        if GRAPH_INPUTS in each.attributes and not is_private(each):
-            entries[name] = _EntryWriter(known, each).described()
+    for name, function in functions.items():
+        if GRAPH_INPUTS in function.attributes and not is_private(function):
+            entries[name] = _EntryWriter(known, function).described()
     kernels = [
         {
-            "name": each.name,
-            "threads": each.threads,
-            "arguments": list(each.arguments),
-            "checks": [list(check) for check in each.checks],
-            "code": each.text,
+            "name": shader.name,
+            "threads": shader.threads,
+            "arguments": list(shader.arguments),
+            "checks": [list(check) for check in shader.checks],
+            "code": shader.text,
         }
-        for each in shaders
+        for shader in shaders
     ]
     program = {
         "version": VERSION,
         "needs": {
-            "threads": max((each.threads for each in shaders), default=1),
-            "shared": max((each.shared for each in shaders), default=0),
+            "threads": max((shader.threads for shader in shaders), default=1),
+            "shared": max((shader.shared for shader in shaders), default=0),
         },
         "entries": entries,
         "constants": constants,
@@ -86,26 +86,26 @@ def program_of(module: Operation, shared: int) -> tuple[dict[str, object], bytes
 def _shaders(module: Operation, shared: int, data: ProgramData) -> list[Shader]:
     kernels = operations_named(module, "gpu.func")
     checks = any(operations_named(kernel, "tir.assert") for kernel in kernels)
-    made = []
+    shaders = []
     for kernel in kernels:
         shader = shader_of(kernel, shared_bytes(kernel, module), data, is_behind_checks=checks)
         if shader.shared > shared:
             text = f"kernel '{shader.name}' needs {shader.shared} bytes of shared memory, at most {shared} are allowed"
             raise located_error(text, kernel.location, ["the target's option 'shared' raises the limit"])
-        made.append(shader)
-    return made
+        shaders.append(shader)
+    return shaders
 
 
 def _constants(module: Operation, data: ProgramData) -> list[dict[str, object]]:
     """Add constants to the data, and return their names, offsets and sizes in bytes."""
-    found: list[dict[str, object]] = []
-    for each in operations_of(body_of(module)):
-        if each.name == "memref.global" and "initial_value" in each.attributes:
-            type_ = each.attributes["type"].value
+    constants: list[dict[str, object]] = []
+    for operation in operations_of(body_of(module)):
+        if operation.name == "memref.global" and "initial_value" in operation.attributes:
+            type_ = operation.attributes["type"].value
             element, count = str(type_.element_type), [math.prod(type_.shape)]
-            bytes_ = array_of_attribute(each.attributes["initial_value"], element, count).tobytes()
-            found.append({"name": symbol_name(each), "offset": data.add(bytes_), "bytes": len(bytes_)})
-    return found
+            bytes_ = array_of_attribute(operation.attributes["initial_value"], element, count).tobytes()
+            constants.append({"name": symbol_name(operation), "offset": data.add(bytes_), "bytes": len(bytes_)})
+    return constants
 
 
 class _EntryWriter:
@@ -142,9 +142,9 @@ class _EntryWriter:
                 gives.append((place, address, sizes, element_bytes(info.dtype)))
             else:
                 given.append(self._writer.integer(place))
-        self._writer.write("call", self._name, [each.number for each in given], f"@{self._name}")
+        self._writer.write("call", self._name, [register.number for register in given], f"@{self._name}")
         for place, address, sizes, bytes_ in gives:
-            self._writer.write("give", self._writer.integer(place), address, [each.number for each in sizes], bytes_)
+            self._writer.write("give", self._writer.integer(place), address, [size.number for size in sizes], bytes_)
         written = list(self._function.attributes[WRITTEN]) if WRITTEN in self._function.attributes else []
         names = [string_value(each) for each in self._function.attributes[RESULT_NAMES]] if (
             RESULT_NAMES in self._function.attributes) else [""] * len(self._results)  # fmt: skip
@@ -224,7 +224,11 @@ class _EntryWriter:
                                 self._function.location)  # fmt: skip
         if not isinstance(size, int) and str(size) in self._known:
             return self._known[str(size)]
-        missing = [] if isinstance(size, int) else sorted(each for each in size.variables if each not in self._known)
+        missing = (
+            []
+            if isinstance(size, int)
+            else sorted(variable for variable in size.variables if variable not in self._known)
+        )
         if missing:
             text = f"target 'webgpu': no argument of @{self._name} defines '{missing[0]}' in '{size}'"
             raise located_error(text, self._function.location)
@@ -233,7 +237,7 @@ class _EntryWriter:
     def _atom(self, atom: Atom) -> Register:
         if atom.kind == "variable":
             return self._known[str(atom)]
-        values = [self._writer.sized(value_of(each, self._atom)) for each in atom.args]
+        values = [self._writer.sized(value_of(arg, self._atom)) for arg in atom.args]
         name = {"min": "minsi", "max": "maxsi", "//": "floordivsi", "%": "floormodsi"}[atom.kind]
         operate: Callable[[Register, Register], Register] = lambda a, b: self._writer.integers(name, a, b)  # noqa: E731
         return functools.reduce(operate, values)

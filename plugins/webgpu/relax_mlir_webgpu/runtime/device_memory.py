@@ -60,7 +60,7 @@ class WebgpuMemory:
     def _entries(self) -> list[dict[str, object]]:
         uniform = {"type": "uniform", "has_dynamic_offset": True}
         buffers = [{"type": "storage"}, uniform, {"type": "storage"}]
-        return [{"binding": place, "visibility": self._stage, "buffer": each} for place, each in enumerate(buffers)]
+        return [{"binding": place, "visibility": self._stage, "buffer": buffer} for place, buffer in enumerate(buffers)]
 
     def _made(self, bytes_: int, usage: int) -> Any:
         return self._device.create_buffer(size=max(4, bytes_ + -bytes_ % 4), usage=usage)

@@ -206,7 +206,7 @@ class Run:
         registers[to] = _to_f32(registers[value])
 
     def _move(self, registers: Registers, _: str, targets: list[int], sources: list[int]) -> None:
-        values = [registers[each] for each in sources]
+        values = [registers[source] for source in sources]
         for to, value in zip(targets, values, strict=True):
             registers[to] = value
 
@@ -224,13 +224,13 @@ class Run:
             self._all(before, registers, place)
 
     def _call(self, registers: Registers, _: str, name: str, arguments: list[int], place: str) -> None:
-        self.enter(self._functions[name], [registers[each] for each in arguments], place)
+        self.enter(self._functions[name], [registers[argument] for argument in arguments], place)
 
     def _packed(self, registers: Registers, _: str, name: str, arguments: list[Any]) -> None:
         def passed(dtype: str, address: int, sizes: list[int]) -> TensorArgument:
-            return TensorArgument(dtype, registers[address], tuple(registers[each] for each in sizes))
+            return TensorArgument(dtype, registers[address], tuple(registers[size] for size in sizes))
 
-        given = [passed(*each) if isinstance(each, list) else registers[each] for each in arguments]
+        given = [passed(*argument) if isinstance(argument, list) else registers[argument] for argument in arguments]
         self._call_packed(name, given)
 
     def _constant(self, registers: Registers, _: str, to: int, place: int) -> None:
@@ -252,17 +252,17 @@ class Run:
         (registers[to],) = struct.unpack(form, data)
 
     def _launch(self, registers: Registers, place: str, kernel: int, blocks: int, arguments: list[int]) -> None:
-        self._memory.launch(kernel, registers[blocks], [registers[each] for each in arguments], place)
+        self._memory.launch(kernel, registers[blocks], [registers[argument] for argument in arguments], place)
 
     def _assert(
         self, registers: Registers, place: str, condition: int, kind: str, message: str, numbers: list[int],
         own: str | None,
     ) -> None:  # fmt: skip
         if not registers[condition]:
-            raise failure(kind, message, [registers[each] for each in numbers], own or place)
+            raise failure(kind, message, [registers[number] for number in numbers], own or place)
 
     def _give(self, registers: Registers, _: str, place: int, address: int, sizes: list[int], bytes_: int) -> None:
-        shape = tuple(registers[each] for each in sizes)
+        shape = tuple(registers[size] for size in sizes)
         self.given[registers[place]] = TensorResult(registers[address], shape, bytes_)
 
 

@@ -41,9 +41,9 @@ class WebgpuRuntime(CallingRuntime):
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
         program, constants = unpacked(data)
-        held = WebgpuMemory(program, constants)
-        self._others, lock = _OtherFunctions(held), RLock()
-        return {name: _function(program, name, held, self._others, lock) for name in program["entries"]}
+        memory = WebgpuMemory(program, constants)
+        self._others, lock = _OtherFunctions(memory), RLock()
+        return {name: _function(program, name, memory, self._others, lock) for name in program["entries"]}
 
     def link(self, functions: Mapping[str, Callable[..., object]]) -> None:
         self._others.linked = functions
@@ -61,32 +61,32 @@ class _OtherFunctions:
     def __call__(self, name: str, arguments: Sequence[float | TensorArgument]) -> None:
         import numpy
 
-        kinds = {each: numpy_type(each.dtype) for each in arguments if isinstance(each, TensorArgument)}
+        kinds = {argument: numpy_type(argument.dtype) for argument in arguments if isinstance(argument, TensorArgument)}
         # Transfers have whole 32-bit words. The remaining bytes of the first and last word keep their values.
-        ends = [each.address + math.prod(each.sizes) * kind.itemsize for each, kind in kinds.items()]
-        firsts = [each.address - each.address % 4 for each in kinds]
+        ends = [key.address + math.prod(key.sizes) * kind.itemsize for key, kind in kinds.items()]
+        firsts = [kind.address - kind.address % 4 for kind in kinds]
         looked = self._memory.look([(first, end + -end % 4 - first) for first, end in zip(firsts, ends, strict=True)])
         words = [bytearray(each) for each in looked]
         tensors: dict[object, Tensor] = {
-            each: tensor(numpy.frombuffer(held, kind, math.prod(each.sizes), each.address % 4).reshape(each.sizes))
-            for (each, kind), held in zip(kinds.items(), words, strict=True)
+            key: tensor(numpy.frombuffer(held, kind, math.prod(key.sizes), key.address % 4).reshape(key.sizes))
+            for (key, kind), held in zip(kinds.items(), words, strict=True)
         }
         function, self.running = self._function(name), name
         try:
-            function(*(tensors.get(each, each) for each in arguments))
+            function(*(tensors.get(argument, argument) for argument in arguments))
         finally:
             self.running = ""
-        for first, before, held in zip(firsts, looked, words, strict=True):
-            if before != held:
-                self._memory.write(first, held)
+        for first, before, word in zip(firsts, looked, words, strict=True):
+            if before != word:
+                self._memory.write(first, word)
 
     def _function(self, name: str) -> Callable[..., object]:
         from relax_mlir.runtime.ffi import tvm_ffi
 
-        found = self.linked.get(name) or tvm_ffi.get_global_func(name, allow_missing=True)
-        if found is None:
+        function = self.linked.get(name) or tvm_ffi.get_global_func(name, allow_missing=True)
+        if function is None:
             raise RuntimeError(f"the program calls '{name}', which is not registered: use tvm_ffi.register_global_func")
-        return found
+        return function
 
 
 def _function(
@@ -160,7 +160,7 @@ def _parts(entry: PublicFunction, place: int, arguments: Any, bytes_: int) -> tu
     capacity, length = shape[axis], arguments[grown["length"]].shape[0]
     row = bytes_ // max(1, math.prod(shape[: axis + 1]))
     new = length + _count_new_rows(entry, grown["added"], arguments)
-    starts = [each * capacity * row for each in range(math.prod(shape[:axis]))]
+    starts = [index * capacity * row for index in range(math.prod(shape[:axis]))]
     return (
         [(start, start + min(length, capacity) * row) for start in starts],
         [(start + length * row, start + new * row) for start in starts if new <= capacity],

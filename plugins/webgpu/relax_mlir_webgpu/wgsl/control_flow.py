@@ -54,7 +54,7 @@ def _assert(writer: KernelWriter, op: Operation) -> None:
     writer.checks.append((str(op.attributes["kind"].value), str(op.attributes["message"].value)))
     if len(numbers) > _MOST_NUMBERS:
         raise RefusalError(f"its message has more than {_MOST_NUMBERS} numbers")
-    shown = [_wide(writer, each) for each in numbers]
+    shown = [_wide(writer, number) for number in numbers]
     shown += ["vec2<u32>()"] * (_MOST_NUMBERS - len(shown))
     is_failed = f"!{writer.get(condition)}" + (" && !has_failed" if writer.has_barriers else "")
     with writer.braces(f"if ({is_failed})"):

@@ -142,7 +142,7 @@ def _compare(op: Operation, a: str, b: str) -> str:
         return f"{'!' if '=' in operator else ''}{less}({first}, {second})"
     if bits == 1:
         # In one bit, true is the sign bit: -1 if signed.
-        a, b = (f"select(0, {1 if is_unsigned else -1}, {each})" for each in (a, b))
+        a, b = (f"select(0, {1 if is_unsigned else -1}, {name})" for name in (a, b))
     elif is_unsigned:
         # Sign-extended narrow numbers keep their unsigned order as u32.
         a, b = f"u32({a})", f"u32({b})"
@@ -215,7 +215,7 @@ _AS_FMA: dict[str, tuple[int | str, ...]] = {
 def f64_operands(op: Operation, operands: Sequence[_T]) -> list[_T | str]:
     """Return the arguments of the f64 function that computes an operation."""
     places = _AS_FMA.get(op.name, range(len(operands)))
-    return [operands[each] if isinstance(each, int) else each for each in places]
+    return [operands[place] if isinstance(place, int) else place for place in places]
 
 
 def _floats(text: str, wide: str) -> _Formula:
@@ -255,7 +255,7 @@ def _compare_floats(op: Operation, a: str, b: str) -> str:
     if name != "f32":
         raise RefusalError(f"it compares {name}, but kernels only f32 and f64")
     # A literal is not a NaN, so a check is unnecessary.
-    asked = [f"is_nan({each})" for each in dict.fromkeys((a, b)) if not each.endswith("f")]
+    asked = [f"is_nan({fromkey})" for fromkey in dict.fromkeys((a, b)) if not fromkey.endswith("f")]
     unordered = f"({' || '.join(asked)})" if asked else "false"
     if predicate in _UNORDERED:
         return f"({unordered} || {a} {_UNORDERED[predicate]} {b})"
@@ -415,7 +415,7 @@ def _operands_apart(writer: KernelWriter, op: Operation) -> list[list[str]]:
     own = {_known(value) for value in op.operands}
     for place, value in enumerate(op.operands):
         maker = made_by(value, *_SUMS)
-        if maker is not None and own & {_known(each) for each in maker.operands}:
+        if maker is not None and own & {_known(operand) for operand in maker.operands}:
             lanes[place] = [f"apart({lane}, zero)" for lane in lanes[place]]
     return lanes
 
@@ -436,7 +436,7 @@ def _of_lanes(formula: _Formula) -> Rule:
             register_type(element_type(value.type))
         lanes = _operands_apart(writer, op)
         count = max(map(len, lanes))
-        spread = [each if len(each) == count else each * count for each in lanes]
+        spread = [lane if len(lane) == count else lane * count for lane in lanes]
         made = [formula(op, *operands) for operands in zip(*spread, strict=True)]
         writer.define(op, made, is_uniform=writer.is_uniform(*op.operands))
 
@@ -453,7 +453,7 @@ def _constant(writer: KernelWriter, op: Operation) -> None:
 
 def _whole_product(*, is_unsigned: bool) -> Rule:
     def write(writer: KernelWriter, op: Operation) -> None:
-        a, b = (writer.lanes(each) for each in op.operands)
+        a, b = (writer.lanes(operand) for operand in op.operands)
         type_ = _type(op)
         if width(type_) != 32:
             raise RefusalError(f"it computes all bits of a product of {type_}, but kernels only of i32")
@@ -472,7 +472,7 @@ def _whole_product(*, is_unsigned: bool) -> Rule:
 
 
 def _sum_with_carry(writer: KernelWriter, op: Operation) -> None:
-    a, b = (writer.lanes(each) for each in op.operands)
+    a, b = (writer.lanes(operand) for operand in op.operands)
     type_ = _type(op)
     if (bits := width(type_)) not in (32, 64):
         raise RefusalError(f"it computes the carry of a sum of {type_}, but kernels only of i32 and i64")

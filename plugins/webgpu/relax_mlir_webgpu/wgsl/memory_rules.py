@@ -74,10 +74,10 @@ def _global(writer: KernelWriter, op: Operation) -> None:
 
 
 def _is_counted_in(writer: KernelWriter, symbol: str) -> bool:
-    roots = [root_of(each.operands[1]).owner for each in operations_named(writer.kernel, "memref.atomic_rmw")]
+    roots = [root_of(operation.operands[1]).owner for operation in operations_named(writer.kernel, "memref.atomic_rmw")]
     return any(
-        getattr(each, "name", "") == "memref.get_global" and str(each.attributes["name"].value) == symbol
-        for each in roots
+        getattr(root, "name", "") == "memref.get_global" and str(root.attributes["name"].value) == symbol
+        for root in roots
     )
 
 
@@ -140,7 +140,7 @@ def _dim(writer: KernelWriter, op: Operation) -> None:
 
 def _places(writer: KernelWriter, view: ArrayView, indices: Sequence[Value], count: int) -> list[Size]:
     """Return the positions of `count` adjacent elements."""
-    first = view.place([_size(writer, each) for each in indices])
+    first = view.place([_size(writer, index) for index in indices])
     if count == 1 or isinstance(first, int):
         return [first if count == 1 else int(first) + lane for lane in range(count)]
     named = writer.name(str(first), "p")
@@ -221,10 +221,10 @@ RULES: dict[str, Rule] = {
 
 def shared_bytes(kernel: Operation, module: Operation) -> int:
     """Return the bytes of shared memory that a kernel's operations allocate for a block. Narrow numbers take words."""
-    used = {str(each.attributes["name"].value) for each in operations_named(kernel, "memref.get_global")}
+    used = {str(operation.attributes["name"].value) for operation in operations_named(kernel, "memref.get_global")}
     types = [
-        each.attributes["type"].value
-        for each in operations_in(module)
-        if each.name == "memref.global" and symbol_name(each) in used
+        operation.attributes["type"].value
+        for operation in operations_in(module)
+        if operation.name == "memref.global" and symbol_name(operation) in used
     ]
-    return sum(math.prod(each.shape) * (8 if str(each.element_type) == "i64" else 4) for each in types)
+    return sum(math.prod(type_.shape) * (8 if str(type_.element_type) == "i64" else 4) for type_ in types)

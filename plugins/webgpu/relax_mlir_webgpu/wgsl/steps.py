@@ -134,11 +134,11 @@ class _Steps:
         #: Results that the rest of the kernel uses; these keep their registers. Others are free after their last step.
         self._kept = [op.results[0] for op in ops if not all(map(own.intersection, _results_of_users(op)))]
         self._last = {value: place for place, op in enumerate(ops) for value in op.operands if value in own}
-        given = [text for op in ops for value in _values(op) if value not in own for text in self._texts(value)]
-        constants = [each for each in dict.fromkeys(given) if _CONSTANT.fullmatch(each)]
+        texts = [text for op in ops for value in _values(op) if value not in own for text in self._texts(value)]
+        constants = [fromkey for fromkey in dict.fromkeys(texts) if _CONSTANT.fullmatch(fromkey)]
         #: Registers of the sequence's inputs by their texts, constants first.
-        self._given = {text: number for number, text in enumerate(dict.fromkeys([*constants, *given]))}
-        self._constants = [int(word) for each in constants for word in _CONSTANT.fullmatch(each).groups()]  # type: ignore[union-attr]
+        self._given = {text: number for number, text in enumerate(dict.fromkeys([*constants, *texts]))}
+        self._constants = [int(word) for constant in constants for word in _CONSTANT.fullmatch(constant).groups()]  # type: ignore[union-attr]
         self._places: dict[Value, list[int]] = {}
         self._free: list[int] = []
         self._numbers = count(len(self._given))
@@ -186,7 +186,7 @@ class _Steps:
 
     def _registers(self, value: Value | str) -> list[int]:
         known = None if isinstance(value, str) else self._places.get(value)
-        return known or [self._given[each] for each in self._texts(value)]
+        return known or [self._given[text] for text in self._texts(value)]
 
     def _texts(self, value: Value | str) -> list[str]:
         return [value] if isinstance(value, str) else [_packed(lane, value.type) for lane in self._writer.lanes(value)]

@@ -12,7 +12,7 @@ from .writer import KernelWriter, Rule
 
 
 def _from_elements(writer: KernelWriter, op: Operation) -> None:
-    lanes = [writer.get(each) for each in op.operands]
+    lanes = [writer.get(operand) for operand in op.operands]
     writer.know(op.results[0], lanes, is_uniform=writer.is_uniform(*op.operands))
 
 
@@ -42,7 +42,7 @@ def _insert(writer: KernelWriter, op: Operation) -> None:
 def _shuffled(writer: KernelWriter, op: Operation) -> None:
     lanes = [*writer.lanes(op.operands[0]), *writer.lanes(op.operands[1])]
     chosen: Sequence[int] = list(op.attributes["mask"])
-    writer.know(op.results[0], [lanes[each] for each in chosen], is_uniform=writer.is_uniform(*op.operands))
+    writer.know(op.results[0], [lanes[number] for number in chosen], is_uniform=writer.is_uniform(*op.operands))
 
 
 RULES: dict[str, Rule] = {

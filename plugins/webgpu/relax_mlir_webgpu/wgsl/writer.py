@@ -95,7 +95,7 @@ class KernelWriter(TextWriter[list[str] | ArrayView]):
         """Define the result of an operation by one expression per lane."""
         (result,) = op.results
         register_type(element_type(result.type))
-        self.know(result, [self.name(each) for each in lanes], is_uniform=is_uniform)
+        self.know(result, [self.name(lane) for lane in lanes], is_uniform=is_uniform)
 
     # ---- variables: one for each lane ----
 

@@ -32,7 +32,10 @@ def combined(body: Block, index: int = 0, count: int = 1) -> str:
     arguments = [body.arguments[index], body.arguments[count + index]]
     if (value := operations[-1].operands[index]) == arguments[1]:
         return "update"
-    made = next((each for each in operations[:-1] if len(each.results) == 1 and each.results[0] == value), None)
+    made = next(
+        (operation for operation in operations[:-1] if len(operation.results) == 1 and operation.results[0] == value),
+        None,
+    )
     if made is None or set(made.operands) != set(arguments) or len(made.operands) != 2:
         return ""
     kind = _COMBINED.get(made.name, "")

@@ -78,7 +78,7 @@ def _ulps_within(one: Tensor, other: Tensor, least: int, most: int) -> Tensor:
 
     Integer subtraction gives it unless the numbers are too far apart.
     """
-    first, second = (cast(_ordered(each), "i64") for each in (one, other))
+    first, second = (cast(_ordered(tensor), "i64") for tensor in (one, other))
     apart = relax.abs(relax.subtract(first, second))
     roughly = relax.abs(relax.subtract(cast(first, "f64"), cast(second, "f64")))
     near = relax.logical_and(
@@ -112,7 +112,7 @@ def _parts(node: HloNode) -> list[tuple[Tensor, Tensor]]:
 
 
 def _constant(node: HloNode) -> Pair:
-    parts = [Value(array=each).ssa for each in elements_of(node.operation, node.operation.operands[0].type)]
+    parts = [Value(array=element).ssa for element in elements_of(node.operation, node.operation.operands[0].type)]
     return Pair(*parts, *[None] * (2 - len(parts)))
 
 

@@ -21,7 +21,7 @@ Result = tuple[TensorInfo, bool]
 
 def through_scipy(node: HloNode, name: str, *options: bool | int) -> Outputs:
     """Call a function for the operands and results of a node."""
-    return call_lapack(node, name, options, [(info_of(each), is_complex(each)) for each in node.result_types])
+    return call_lapack(node, name, options, [(info_of(type_), is_complex(type_)) for type_ in node.result_types])
 
 
 def call_lapack(node: HloNode, name: str, options: Sequence[bool | int], results: Sequence[Result]) -> list[Any]:
@@ -29,10 +29,10 @@ def call_lapack(node: HloNode, name: str, options: Sequence[bool | int], results
     if find_spec("scipy") is None:
         raise node.fail(NEEDS)
     inputs = [
-        in_pairs(each) if isinstance(each, ComplexValue) else node.tensor(place)
-        for place, each in enumerate(node.inputs)
+        in_pairs(input_) if isinstance(input_, ComplexValue) else node.tensor(place)
+        for place, input_ in enumerate(node.inputs)
     ]
     found = relax.call_pure_packed(
-        PREFIX + name, [*(number(int(each)) for each in options), *inputs], ty_args=ObjectInfo()
+        PREFIX + name, [*(number(int(option)) for option in options), *inputs], ty_args=ObjectInfo()
     )
-    return [element_of(found, place, *each) for place, each in enumerate(results)]
+    return [element_of(found, place, *result) for place, result in enumerate(results)]

@@ -42,13 +42,13 @@ def while_(node: HloNode) -> Outputs:
 
     def whole(held: Sequence[Held]) -> list[Held]:
         found = dict(zip(changing, held, strict=True))
-        return [found.get(index, each) for index, each in enumerate(inputs)]
+        return [found.get(index, input_) for index, input_ in enumerate(inputs)]
 
     def goes_on(held: Sequence[Held], operation: Operation | None) -> Value:
         return node.run_body(held, 0, operation)[0]
 
-    def step(operation: Operation, index: Value, held: list[Value]) -> Turn:
-        made = node.run_body(whole(_as_before(held, are_complex)), 1, operation)
+    def step(operation: Operation, index: Value, values: list[Value]) -> Turn:
+        made = node.run_body(whole(_as_before(values, are_complex)), 1, operation)
         after = [made[index] for index in changing]
         return Turn(_flat(after), [], goes_on(whole(after), operation))
 
@@ -63,8 +63,8 @@ def _changing(node: HloNode) -> list[int]:
     body = node.body(1)
     *_, end = body.operations
     pairs = zip(body.arguments, end.operation.operands, strict=True)
-    found = [index for index, (given, returned) in enumerate(pairs) if given != returned]
-    return found or list(range(len(node.inputs)))
+    indices = [index for index, (given, returned) in enumerate(pairs) if given != returned]
+    return indices or list(range(len(node.inputs)))
 
 
 @register_stablehlo("stablehlo.if")
@@ -97,7 +97,7 @@ def _case_inside(node: HloNode, number: Value, branches: Sequence[int], operatio
 def _chosen(node: HloNode, condition: Value, branches: Sequence[int]) -> list[Held]:
     if (holds := known_truth(condition)) is not None:
         return node.run_body([], branches[0 if holds else 1])
-    return _either(node, condition, [partial(_branch, node, each) for each in branches])
+    return _either(node, condition, [partial(_branch, node, branch) for branch in branches])
 
 
 def _branch(node: HloNode, index: int, operation: Operation | None) -> list[Held]:
@@ -112,8 +112,8 @@ def _either(node: HloNode, condition: Value, makers: Sequence[Callable[[Operatio
         seen[:] = [isinstance(each, ComplexValue) for each in made]
         return _flat(made)
 
-    made = build_branches(node, condition, [partial(make, each) for each in makers])
-    return _as_before(made, seen)
+    branches = build_branches(node, condition, [partial(make, function) for function in makers])
+    return _as_before(branches, seen)
 
 
 @register_stablehlo("chlo.scan")
@@ -130,19 +130,19 @@ def scan(node: HloNode) -> Outputs:
     sources = _flat(inputs)
     rows_complex: list[bool] = []
 
-    def step(operation: Operation, index: Value, held: list[Value]) -> Turn:
+    def step(operation: Operation, index: Value, values: list[Value]) -> Turn:
         place = cast(index.ssa, "i64")
         if is_reverse:
             place = relax.subtract(relax.subtract(turns, const(1, "i64")), place)
-        slices = [Value(ssa=relax.take(each.ssa, place, axis=axis)) for each in sources]
-        made = node.run_body([*_as_before(slices, given_complex), *_as_before(held, carried_complex)], 0, operation)
+        slices = [Value(ssa=relax.take(source.ssa, place, axis=axis)) for source in sources]
+        made = node.run_body([*_as_before(slices, given_complex), *_as_before(values, carried_complex)], 0, operation)
         outputs, after = made[: len(made) - len(carried)], made[len(made) - len(carried) :]
-        rows_complex[:] = [isinstance(each, ComplexValue) for each in outputs]
+        rows_complex[:] = [isinstance(output, ComplexValue) for output in outputs]
         return Turn(_flat(after), _flat(outputs))
 
     after, gathered = build_loop(LoopSpec(node, step, scalar_of(node, Value(ssa=turns))), _flat(carried))
     rows = of_length(gathered, length if isinstance(length, (int, SymExpr)) else None)
-    ordered = [Value(ssa=_in_place(each.ssa, axis, is_reverse)) for each in rows]
+    ordered = [Value(ssa=_in_place(row.ssa, axis, is_reverse)) for row in rows]
     return [*_as_before(ordered, rows_complex), *_as_before(after, carried_complex)]
 
 

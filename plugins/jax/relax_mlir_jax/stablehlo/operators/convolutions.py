@@ -26,14 +26,14 @@ class ConvolutionDims(NamedTuple):
 
 def _layout(node: HloNode) -> ConvolutionDims:
     """Return batch and features of data and result, output and input features of the weight."""
-    if (found := _LAYOUT.search(str(node.operation.attributes["dimension_numbers"]))) is None:
+    if (match := _LAYOUT.search(str(node.operation.attributes["dimension_numbers"]))) is None:
         raise node.fail("its dimension numbers cannot be read", "dimension_numbers")
-    data, weight, result = ([each.strip() for each in part.split(",")] for part in found.groups())
+    data, weight, result = ([word.strip() for word in part.split(",")] for part in match.groups())
     spatial = [str(axis) for axis in range(len(data) - 2)]
     return ConvolutionDims(
-        [data.index(each) for each in ("b", "f", *spatial)],
-        [weight.index(each) for each in ("o", "i", *spatial)],
-        [result.index(each) for each in ("b", "f", *spatial)],
+        [data.index(name) for name in ("b", "f", *spatial)],
+        [weight.index(text) for text in ("o", "i", *spatial)],
+        [result.index(name) for name in ("b", "f", *spatial)],
     )
 
 
@@ -78,8 +78,8 @@ def _convolved(
     for axis, is_reversed in zip(layout.weight[2:], node.attr("window_reversal", [False] * count), strict=True):
         weight = relax.flip(weight, axis=axis) if is_reversed else weight
     gaps = [dilation - 1 for dilation in node.attr("lhs_dilation", ones)]
-    numbers = [each for pair in padding for each in pair]
-    if any(gaps) or not all(isinstance(each, int) and each >= 0 for each in numbers):
+    numbers = [size for pair in padding for size in pair]
+    if any(gaps) or not all(isinstance(number, int) and number >= 0 for number in numbers):
         pairs = dict(zip(spatial, padding, strict=True))
         low, high = ([pairs.get(axis, (0, 0))[side] for axis in range(count + 2)] for side in (0, 1))
         interior = dict(zip(spatial, gaps, strict=True))

@@ -21,7 +21,7 @@ def constant(node: HloNode) -> Outputs:
     number = None if is_complex(node.result_types[0]) else _repeated(node)
     if number is not None:
         return sizes.full(node.static_shape(), const(number, node.dtype))
-    parts = [Value(array=each) for each in elements_of(node.operation, node.result_types[0])]
+    parts = [Value(array=element) for element in elements_of(node.operation, node.result_types[0])]
     return parts[0] if len(parts) == 1 else ComplexValue(*parts)
 
 

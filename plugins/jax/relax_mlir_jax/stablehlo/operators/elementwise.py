@@ -35,10 +35,10 @@ from ..spreading import without_broadcasts
 Function = Callable[..., Tensor]
 
 
-def in_wide(node: HloNode, function: Function, *given: Tensor) -> Tensor:
+def in_wide(node: HloNode, function: Function, *tensors: Tensor) -> Tensor:
     """Compute a function in at least f32, and return the result in the node's type."""
     wide = wide_float(node.dtype)
-    return cast(function(*(cast(each, wide) for each in given)), node.dtype)
+    return cast(function(*(cast(tensor, wide) for tensor in tensors)), node.dtype)
 
 
 def of_complex(function: Unary) -> Convert:
@@ -279,10 +279,10 @@ def _divided(left: Tensor, right: Tensor) -> Tensor:
 
 def _remainder(left: Tensor, right: Tensor) -> Tensor:
     """Return the remainder with the dividend's sign. The remainder of an integer by 0 is the integer."""
-    made = relax.mod(left, right)
+    remainder = relax.mod(left, right)
     if is_float(info_of(left).dtype):
-        return made
-    return relax.where(relax.equal(right, like(right, 0)), left, made)
+        return remainder
+    return relax.where(relax.equal(right, like(right, 0)), left, remainder)
 
 
 register_rows(

@@ -222,7 +222,7 @@ def _flat_places(
     along = list(map(relax.add, places.starts, places.offsets))
     bounds = list(zip(along, along, strict=True))
     if drops_windows:
-        last_offsets = [sizes.as_scalar(each, "i64") for each in places.last_offsets]
+        last_offsets = [sizes.as_scalar(offset, "i64") for offset in places.last_offsets]
         ends = map(relax.add, places.starts, last_offsets)
         bounds = list(zip(places.starts, ends, strict=True))
     is_inside = const(True)
@@ -263,25 +263,25 @@ def _without_it(flat: Tensor, own: Sequence[sizes.Size]) -> Tensor:
 
 def _scattered_truth(kind: str, operand: Held, update: Held, places: Tensor, own: Sequence[sizes.Size]) -> Held:
     assert isinstance(operand, Value) and isinstance(update, Value)
-    made = _scattered_part(kind, cast(operand.ssa, "i8"), cast(update.ssa, "i8"), places, own)
-    return Value(ssa=cast(made, "i1"))
+    tensor = _scattered_part(kind, cast(operand.ssa, "i8"), cast(update.ssa, "i8"), places, own)
+    return Value(ssa=cast(tensor, "i1"))
 
 
 def _scattered_one_by_one(
     node: HloNode, operands: Sequence[Held], updates: Sequence[Held], places: Tensor, own: Sequence[sizes.Size]
 ) -> list[Held]:
     """Apply the updates in a loop, each combined with the current element."""
-    flat = [of_parts(each, _with_one_behind) for each in operands]
-    new = [of_parts(each, relax.flatten) for each in updates]
+    flat = [of_parts(operand, _with_one_behind) for operand in operands]
+    new = [of_parts(update, relax.flatten) for update in updates]
     states = [part for each in flat for part in _halves(each)]
 
-    def step(operation: object, index: Value, held: list[Value]) -> Turn:
+    def step(operation: object, index: Value, values: list[Value]) -> Turn:
         at = relax.take(places, index.ssa, axis=0)
-        there = [of_parts(each, lambda x: relax.take(x, at, axis=0)) for each in _as_before(held, operands)]
+        there = [of_parts(each, lambda x: relax.take(x, at, axis=0)) for each in _as_before(values, operands)]
         given = [of_parts(each, lambda x: relax.take(x, index.ssa, axis=0)) for each in new]
         made = node.run_body([*there, *given], region_of=operation)  # type: ignore[arg-type]
         where = relax.reshape(at, (1,))
-        pairs = zip(held, [part for each in made for part in _halves(each)], strict=True)
+        pairs = zip(values, [part for each in made for part in _halves(each)], strict=True)
         return Turn([Value(ssa=_put(x.ssa, where, value.ssa)) for x, value in pairs], [])
 
     count = sizes.as_scalar(sizes.size_of(places, 0), "i64")

@@ -123,14 +123,14 @@ def geev(node: HloNode) -> Outputs:
     is_left, is_right = (_option(node, name) == "V" for name in ("compute_left", "compute_right"))
     if isinstance(node.held(0), ComplexValue):
         return through_scipy(node, "geev", is_left, is_right)
-    found = eig_of(node, node.tensor(0), is_left, is_right)
+    eigenvectors = eig_of(node, node.tensor(0), is_left, is_right)
     zeros = sizes.zeros(node.static_shape(2), node.dtype)
     missing = ComplexValue(Value(ssa=zeros), Value(ssa=zeros))
-    real, imag = found.values.real.ssa, found.values.imag.ssa
+    real, imag = eigenvectors.values.real.ssa, eigenvectors.values.imag.ssa
     # jax calls LAPACK for finite matrices only.
     unusable = relax.logical_not(relax.isfinite(node.tensor(0)))
     failed = relax.maximum(_failed(real), relax.max(cast(unusable, "i32"), axis=[-2, -1]))
-    return [real, imag, found.left or missing, found.right or missing, failed]
+    return [real, imag, eigenvectors.left or missing, eigenvectors.right or missing, failed]
 
 
 @register_stablehlo(*_lapack("gees"))
@@ -174,8 +174,8 @@ def gtsv(node: HloNode) -> Outputs:
 @register_stablehlo("custom_call @tridiagonal_solve_perturbed_ffi")
 def perturbed_tridiagonal_systems(node: HloNode) -> Outputs:
     parts = [part for place in range(4) for part in node.pair(place) if part is not None]
-    made = perturbed_tridiagonal_solved(node, *parts)
-    return [Pair(*made).value()] if node.is_complex else made
+    tensors = perturbed_tridiagonal_solved(node, *parts)
+    return [Pair(*tensors).value()] if node.is_complex else tensors
 
 
 @register_stablehlo(*_lapack("geqp3"))

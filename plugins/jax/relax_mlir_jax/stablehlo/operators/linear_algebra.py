@@ -26,10 +26,10 @@ from ..prelude import (
 from .complex_lapack import call_lapack, through_scipy
 
 
-def _in_wide(node: HloNode, function: Callable[..., Tensor], *given: Tensor) -> Tensor:
+def _in_wide(node: HloNode, function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Compute a function in f32 or f64. Narrower types are computed in f32."""
     wide = wide_float(node.dtype)
-    return cast(function(*(cast(each, wide) for each in given)), node.dtype)
+    return cast(function(*(cast(tensor, wide) for tensor in tensors)), node.dtype)
 
 
 @register_stablehlo("stablehlo.cholesky")
@@ -42,7 +42,7 @@ def cholesky(node: HloNode) -> Outputs:
         factor, failed = call_lapack(node, "potrf", [is_lower], [(info, True), (count, False)])
         half = relax.tril if is_lower else relax.triu
         parts = [_nan_where_failed(half(part.ssa), failed.ssa) for part in (factor.real, factor.imag)]
-        return ComplexValue(*(Value(ssa=each) for each in parts))
+        return ComplexValue(*(Value(ssa=part) for part in parts))
     return _in_wide(node, lambda a: _factor(node, a, is_lower), node.tensor(0))
 
 

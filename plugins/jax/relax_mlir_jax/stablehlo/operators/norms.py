@@ -18,7 +18,7 @@ def _wide(node: HloNode) -> str:
 
 
 def _tensors(node: HloNode) -> list[Tensor]:
-    return [cast(each, _wide(node)) for each in node.tensors()]
+    return [cast(tensor, _wide(node)) for tensor in node.tensors()]
 
 
 def _by_feature(node: HloNode, x: Tensor) -> Tensor:

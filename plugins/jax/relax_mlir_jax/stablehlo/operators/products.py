@@ -51,7 +51,7 @@ def product(left: Tensor, right: Tensor, dims: dict[str, list[int]], dtype: str)
     """
     batch = (dims.get("lhs_batching_dimensions", []), dims.get("rhs_batching_dimensions", []))
     summed = (dims.get("lhs_contracting_dimensions", []), dims.get("rhs_contracting_dimensions", []))
-    shapes = [sizes.sizes_of(Value(ssa=each)) for each in (left, right)]
+    shapes = [sizes.sizes_of(Value(ssa=tensor)) for tensor in (left, right)]
     free = [
         [axis for axis in range(len(shape)) if axis not in (*batch[side], *summed[side])]
         for side, shape in enumerate(shapes)

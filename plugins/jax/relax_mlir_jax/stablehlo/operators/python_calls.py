@@ -29,18 +29,20 @@ def number(value: int) -> Tensor:
 def call_python(node: HloNode) -> Outputs:
     """Call Python through objects: a program's own tensors are never written to."""
     inputs = [
-        in_pairs(each) if isinstance(each, ComplexValue) else node.tensor(place)
-        for place, each in enumerate(node.inputs)
+        in_pairs(input_) if isinstance(input_, ComplexValue) else node.tensor(place)
+        for place, input_ in enumerate(node.inputs)
     ]
     call = relax.call_packed if node.attr("has_side_effect", False) else relax.call_pure_packed
     given = relax.call_pure_packed(GIVEN, inputs, ty_args=ObjectInfo())
     found = call(CALL_BACK, [number(node.attr("mhlo.backend_config")["number"]), given], ty_args=ObjectInfo())
-    return [element_of(found, place, info_of(each), is_complex(each)) for place, each in enumerate(node.result_types)]
+    return [
+        element_of(found, place, info_of(type_), is_complex(type_)) for place, type_ in enumerate(node.result_types)
+    ]
 
 
-def element_of(found: Tensor, place: int, info: TensorInfo, has_pairs: bool) -> Value | ComplexValue:
+def element_of(tensor: Tensor, place: int, info: TensorInfo, has_pairs: bool) -> Value | ComplexValue:
     """Return an element of an array of tensors; complex numbers come as pairs."""
     if not has_pairs:
-        return Value(ssa=relax.call_pure_packed(_ELEMENT, [found, number(place)], ty_args=info))
+        return Value(ssa=relax.call_pure_packed(_ELEMENT, [tensor, number(place)], ty_args=info))
     pairs = info.with_shape([*(info.shape or ()), 2])
-    return of_pairs(relax.call_pure_packed(_ELEMENT, [found, number(place)], ty_args=pairs))
+    return of_pairs(relax.call_pure_packed(_ELEMENT, [tensor, number(place)], ty_args=pairs))

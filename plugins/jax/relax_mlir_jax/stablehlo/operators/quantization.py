@@ -31,21 +31,25 @@ def uniform_dequantize(node: HloNode) -> Outputs:
     return cast(_dequantized(node.tensor(0), given), node.dtype)
 
 
-def _quantized(x: Tensor, wanted: StoredElements) -> Tensor:
-    if bit_width(wanted.storage) <= 16:
-        scales, zero_points = const(wanted.scales, "f32"), const(wanted.zero_points, "i32")
-        return relax.quantize(x, scales, zero_points, axis=wanted.axis, out_dtype=wanted.storage)
+def _quantized(x: Tensor, elements: StoredElements) -> Tensor:
+    if bit_width(elements.storage) <= 16:
+        scales, zero_points = const(elements.scales, "f32"), const(elements.zero_points, "i32")
+        return relax.quantize(x, scales, zero_points, axis=elements.axis, out_dtype=elements.storage)
     rank = x.type.rank
     scales, zero_points = (
-        along_axis(const(each, "f64"), wanted.axis, rank) if isinstance(each, list) else const(each, "f64")
-        for each in (wanted.scales, wanted.zero_points)
+        along_axis(const(each, "f64"), elements.axis, rank) if isinstance(each, list) else const(each, "f64")
+        for each in (elements.scales, elements.zero_points)
     )
     made = relax.add(relax.round(relax.divide(cast(x, "f64"), scales)), zero_points)
-    low, high = (float(limit) for limit in limits(wanted.storage))
-    return cast(relax.clip(made, min=low, max=high), wanted.storage)
+    low, high = (float(limit) for limit in limits(elements.storage))
+    return cast(relax.clip(made, min=low, max=high), elements.storage)
 
 
-def _dequantized(x: Tensor, given: StoredElements) -> Tensor:
+def _dequantized(x: Tensor, elements: StoredElements) -> Tensor:
     return relax.dequantize(
-        x, const(given.scales, "f32"), const(given.zero_points, "i32"), axis=given.axis, out_dtype=given.expressed
+        x,
+        const(elements.scales, "f32"),
+        const(elements.zero_points, "i32"),
+        axis=elements.axis,
+        out_dtype=elements.expressed,
     )

@@ -106,7 +106,7 @@ def _half_of(shape: Sequence[int]) -> tuple[list[int], int]:
     if not shape:
         return [1], 0
     even = [axis for axis, size in enumerate(shape) if size % 2 == 0]
-    axis = even[0] if even else max(range(len(shape)), key=lambda each: (shape[each], -each))
+    axis = even[0] if even else max(range(len(shape)), key=lambda index: (shape[index], -index))
     return [-(-size // 2) if place == axis else size for place, size in enumerate(shape)], axis
 
 

@@ -62,7 +62,9 @@ def reduce(node: HloNode) -> Outputs:
 
 def _of_complex(operands: Sequence[Held], kinds: Sequence[str]) -> bool:
     """Check whether combining complex numbers needs more than their parts."""
-    return any(isinstance(each, ComplexValue) and kind != "sum" for each, kind in zip(operands, kinds, strict=True))
+    return any(
+        isinstance(operand, ComplexValue) and kind != "sum" for operand, kind in zip(operands, kinds, strict=True)
+    )
 
 
 def _reduced(kind: str, operand: Held, initial: Held, axes: Sequence[int]) -> Held:
@@ -96,7 +98,7 @@ def _extreme_and_place(node: HloNode, operands: Sequence[Held], axes: Sequence[i
     """Return the first extreme element and its index if the second operand counts along the only dimension, else
     None."""
     operations = [view.operation for view in node.body().operations]
-    names = " ".join(each.name.removeprefix("stablehlo.") for each in operations)
+    names = " ".join(operation.name.removeprefix("stablehlo.") for operation in operations)
     if names not in _ARG_BODIES or len(operands) != 2 or len(axes) != 1 or not _counts(node, axes[0]):
         return None
     direction = value_of(operations[0].attributes["comparison_direction"])
@@ -144,7 +146,7 @@ def _by_pairs(node: HloNode, operands: Sequence[Held], initial: Sequence[Held], 
     def in_front(x: Tensor) -> Tensor:
         return sizes.reshaped(relax.permute_dims(x, axes=[*axes, *kept]), [count, *rest])
 
-    held = [of_parts(each, in_front) for each in operands]
+    held = [of_parts(operand, in_front) for operand in operands]
     while count > 1:
         held, count = _halved(node, held, count)
     last = [of_parts(each, lambda x: relax.squeeze(x, axis=[0])) for each in held]

@@ -118,7 +118,7 @@ def concatenate(node: HloNode) -> Outputs:
     if not node.is_complex:
         return joined(node.tensors(), axis)
     parts = [node.pair(index) for index in range(len(node.inputs))]
-    return Pair(joined([each.real for each in parts], axis), joined([each.whole_imag for each in parts], axis)).value()
+    return Pair(joined([part.real for part in parts], axis), joined([part.whole_imag for part in parts], axis)).value()
 
 
 # ---- slices with dynamic starts ----
@@ -226,8 +226,8 @@ def with_padding(
         if count != 0:
             x = _apart(x, filling, axis, count)
     around = {axis: pair for axis, pair in enumerate(zip(low, high, strict=True)) if pair != (0, 0)}
-    made = padded(Value(ssa=x), around, "constant", number) if around else x
-    return made.ssa if isinstance(made, Value) else made
+    tensor = padded(Value(ssa=x), around, "constant", number) if around else x
+    return tensor.ssa if isinstance(tensor, Value) else tensor
 
 
 def _number(array: Array) -> float | int:

@@ -57,7 +57,7 @@ def reduce_window(node: HloNode) -> Outputs:
         return scanned
     if (pooled := _pooled(node, operands, initial, windows)) is not None:
         return pooled
-    held = [_with_borders(each, first, windows) for each, first in zip(operands, initial, strict=True)]
+    held = [_with_borders(operand, first, windows) for operand, first in zip(operands, initial, strict=True)]
     if math.prod(windows.sizes) <= _FEW:
         thinned = _by_taps(node, held, windows)
     else:
@@ -190,14 +190,14 @@ def _pooled(
     if min(around) < 0 or not is_still or not is_inside:
         return None
     low, high = ([side[axis] for axis in moving] for side in (windows.low, windows.high))
-    made = relax.nn.max_pool2d(
+    outputs = relax.nn.max_pool2d(
         operand.ssa,
         pool_size=[windows.sizes[axis] for axis in moving],
         strides=[windows.strides[axis] for axis in moving],
         padding=[*low, *high],
         layout=layout,
     )
-    return [Value(ssa=made)]
+    return [Value(ssa=outputs)]
 
 
 @register_stablehlo("stablehlo.select_and_scatter")
@@ -229,18 +229,18 @@ def _selected(node: HloNode, operand: Tensor, windows: WindowSizes, shape: Seque
     ]
     value: Tensor | None = None
     place: Tensor | None = None
-    found: Tensor | None = None
+    tensor: Tensor | None = None
     for taps in itertools.product(*(range(size) for size in windows.sizes)):
         index, is_inside = _tap(taps, windows, shape, counts)
         element = relax.take(relax.flatten(operand), index, axis=0)
-        if value is None or place is None or found is None:
-            value, place, found = element, index, is_inside
+        if value is None or place is None or tensor is None:
+            value, place, tensor = element, index, is_inside
             continue
         keeps = node.on_tensors([Value(ssa=value), Value(ssa=element)])[0]
-        keeps = relax.logical_and(keeps.ssa, found)
+        keeps = relax.logical_and(keeps.ssa, tensor)
         stays = relax.logical_or(keeps, relax.logical_not(is_inside))
         value, place = relax.where(stays, value, element), relax.where(stays, place, index)
-        found = relax.logical_or(found, is_inside)
+        tensor = relax.logical_or(tensor, is_inside)
     assert place is not None
     return place
 

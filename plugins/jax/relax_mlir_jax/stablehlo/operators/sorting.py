@@ -42,7 +42,7 @@ def sort(node: HloNode) -> Outputs:
         return operands
     keys = _keys(list(node.body().operations)[-1].operands[0])
     order = _order_by_pairs(node, operands, axis) if keys is None else _order_by_keys(node, operands, keys, axis)
-    return [of_parts(each, lambda x: relax.gather_elements(x, order, axis=axis)) for each in operands]
+    return [of_parts(operand, lambda x: relax.gather_elements(x, order, axis=axis)) for operand in operands]
 
 
 # ---- by keys ----
@@ -50,14 +50,14 @@ def sort(node: HloNode) -> Outputs:
 
 def _keys(value: IRValue) -> list[Key] | None:
     """Return the keys that a comparator's result compares in turn: `a < b`, or `a < b or (a == b and ...)`."""
-    if (made := maker_of(value)) is None:
+    if (maker := maker_of(value)) is None:
         return None
-    if made.name == "stablehlo.compare":
-        key = _key(made, ("LT", "GT"))
+    if maker.name == "stablehlo.compare":
+        key = _key(maker, ("LT", "GT"))
         return None if key is None else [key]
-    if made.name != "stablehlo.or":
+    if maker.name != "stablehlo.or":
         return None
-    for first, rest in (made.operands, reversed(list(made.operands))):
+    for first, rest in (maker.operands, reversed(list(maker.operands))):
         keys, later = _keys(first), _where_equal(rest)
         if keys is not None and len(keys) == 1 and later is not None and _same(later[0], keys[0]):
             return [*keys, *later[1]]
@@ -66,9 +66,9 @@ def _keys(value: IRValue) -> list[Key] | None:
 
 def _where_equal(value: IRValue) -> tuple[IRValue, list[Key]] | None:
     """Return the equal key and the later keys of `a == b and ...`, or None."""
-    if (made := maker_of(value)) is None or made.name != "stablehlo.and":
+    if (maker := maker_of(value)) is None or maker.name != "stablehlo.and":
         return None
-    for one, rest in (made.operands, reversed(list(made.operands))):
+    for one, rest in (maker.operands, reversed(list(maker.operands))):
         equal, keys = maker_of(one), _keys(rest)
         if equal is None or equal.name != "stablehlo.compare" or keys is None:
             continue
@@ -83,12 +83,12 @@ def _same(value: IRValue, key: Key) -> bool:
 
 
 def _text(value: IRValue) -> str:
-    if (made := maker_of(value)) is None:
+    if (maker := maker_of(value)) is None:
         return f"argument {value.arg_number}"
-    if made.name == "stablehlo.constant":
-        return made.get_asm().partition("=")[2]
-    attributes = ", ".join(f"{name}={made.attributes[name]}" for name in made.attributes)
-    return f"{made.name}({', '.join(map(_text, made.operands))}; {attributes})"
+    if maker.name == "stablehlo.constant":
+        return maker.get_asm().partition("=")[2]
+    attributes = ", ".join(f"{name}={maker.attributes[name]}" for name in maker.attributes)
+    return f"{maker.name}({', '.join(map(_text, maker.operands))}; {attributes})"
 
 
 def _key(compare: Operation, directions: Sequence[str]) -> Key | None:
@@ -108,9 +108,9 @@ def _key(compare: Operation, directions: Sequence[str]) -> Key | None:
 
 def _side(value: IRValue) -> int | None:
     """Return 0 if a value depends on left elements only, 1 on right ones, 2 on both; None on neither."""
-    if (made := maker_of(value)) is None:
+    if (maker := maker_of(value)) is None:
         return int(value.arg_number) % 2
-    if not (sides := {_side(each) for each in made.operands} - {None}):
+    if not (sides := {_side(operand) for operand in maker.operands} - {None}):
         return None
     return sides.pop() if len(sides) == 1 else 2
 
@@ -151,7 +151,7 @@ def _order_by_pairs(node: HloNode, operands: Sequence[Held], axis: int) -> Tenso
 
     def as_rows(held: Held, place: int) -> Held:
         """Return the elements along the last two dimensions, as columns or as rows."""
-        order = [*(each for each in range(last) if each != axis), axis]
+        order = [*(index for index in range(last) if index != axis), axis]
         return of_parts(held, lambda x: relax.expand_dims(relax.permute_dims(x, axes=order), axis=[place]))
 
     def compared(left: int, right: int) -> Tensor:

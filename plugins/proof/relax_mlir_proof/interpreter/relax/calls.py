@@ -48,7 +48,9 @@ def call_tir(site: Site) -> Step:
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
         outputs = [memory(site, frame, info) for info in infos]
         # Memory is row-major. Arrays of tensors need not be.
-        inputs = [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in operands]
+        inputs = [
+            numpy.asarray(operand, order="C") if isinstance(operand, numpy.ndarray) else operand for operand in operands
+        ]
         found = machine.call(callee, [*inputs, *outputs], site.operation) or outputs
         return [with_sign(site, each, info) for each, info in zip(found, infos, strict=True)]
 
@@ -81,7 +83,7 @@ def call_tir_inplace(site: Site) -> Step:
 
     def run(frame: Frame, *operands: Any) -> list[HeldValue]:
         indices = call.inplace_indices
-        given = [each.copy() if place in indices else each for place, each in enumerate(operands)]
+        given = [operand.copy() if place in indices else operand for place, operand in enumerate(operands)]
         arguments = [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in given]
         own = [memory(site, frame, info) for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
         returned = machine.call(call.func, [*arguments, *own], site.operation)
@@ -114,7 +116,7 @@ def call_dps_packed(site: Site) -> Step:
 
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
         outputs = [memory(site, frame, info) for info in infos]
-        given = [_passed(site, each) for each in [*operands, *outputs]]
+        given = [_passed(site, value) for value in [*operands, *outputs]]
         function(*given)
         return [_taken(site, each, info) for each, info in zip(given[len(operands) :], infos, strict=True)]
 
@@ -127,7 +129,7 @@ def call_packed(site: Site) -> Step:
     is_pure = site.operation.name != "relax.call_packed"
 
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
-        given = [_passed(site, each) for each in operands]
+        given = [_passed(site, held_value) for held_value in operands]
         found = function(*given)
         for operand, array in zip(operands, given, strict=True):
             if not is_pure and isinstance(operand, numpy.ndarray) and operand.flags.writeable:
@@ -143,7 +145,7 @@ def call_inplace_packed(site: Site) -> Step:
     own = [info for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
 
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
-        given = [_passed(site, each) for each in operands]
+        given = [_passed(site, operand) for operand in operands]
         found = function(*given)
         placed = _placed(call.inplace_indices, given, _results(site, found, own) if own else [])
         return [_taken(site, each, info) for each, info in zip(placed, infos, strict=True)]

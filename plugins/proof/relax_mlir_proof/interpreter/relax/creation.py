@@ -41,7 +41,7 @@ def _shape(like: HeldValue) -> tuple[int, ...]:
 def arange(call: EvaluationCall, start: ndarray, end: ndarray, step: ndarray) -> ndarray:
     """Return a range, exact for integers. Otherwise element i is start + i * step."""
     _require(step != 0, "the step must not be zero")
-    if all(each.dtype.kind != "f" for each in (start, end, step)):
+    if all(array.dtype.kind != "f" for array in (start, end, step)):
         return converted(numpy.array(list(range(int(start), int(end), int(step))), numpy.int64), call.result.dtype)
     steps = numpy.ceil((end - start) / step)
     _require(steps < 2.0**63, "the steps lead nowhere, or there are more of them than a tensor can have")

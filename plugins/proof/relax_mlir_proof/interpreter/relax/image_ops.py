@@ -87,7 +87,7 @@ def resize(call: EvaluationCall, data: ndarray, size: tuple[int, ...]) -> ndarra
 
 
 def _resized(call: EvaluationCall, image: ndarray, taps: Sequence[Sequence[_Tap] | None]) -> ndarray | float:
-    known = [each for each in taps if each is not None]
+    known = [tap for tap in taps if tap is not None]
     if len(known) < len(taps):
         return call.extrapolation_value
     if call.method == "nearest_neighbor":

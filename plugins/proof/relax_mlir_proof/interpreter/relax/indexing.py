@@ -74,7 +74,7 @@ def gather_elements(call: EvaluationCall, data: ndarray, indices: ndarray) -> nd
 
 
 def _require_inside(indices: ndarray, data: ndarray, axis: int) -> None:
-    for other in (each for each in range(data.ndim) if each != axis):
+    for other in (index for index in range(data.ndim) if index != axis):
         require_at_most(indices.shape[other], data.shape[other], f"indices, axis {other}")
 
 
@@ -104,7 +104,7 @@ def index_tensor(call: EvaluationCall, data: ndarray, indices: Sequence[ndarray]
 
 
 def _each_axis(data: ndarray, indices: Sequence[ndarray]) -> tuple[ndarray, ...]:
-    return tuple(_positions(each, data.shape[axis], axis) for axis, each in enumerate(indices))
+    return tuple(_positions(index, data.shape[axis], axis) for axis, index in enumerate(indices))
 
 
 @register_reference("relax.reverse_sequence", stored=True)
@@ -135,7 +135,7 @@ def _written(data: ndarray, places: Sequence[ndarray], updates: ndarray, reducti
     found, combined = data.copy(), _COMBINED[reduction]
     positions = numpy.broadcast_arrays(*places) if places else []
     for point in numpy.ndindex(positions[0].shape if positions else updates.shape[: updates.ndim - data.ndim]):
-        place = tuple(each[point] for each in positions)
+        place = tuple(position[point] for position in positions)
         found[place] = combined(found[place], updates[point])
     return found
 
@@ -144,8 +144,8 @@ def _written(data: ndarray, places: Sequence[ndarray], updates: ndarray, reducti
 def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, updates: ndarray) -> ndarray:
     """Scatter updates. The mean includes the old element, and is rounded down for integers."""
     axis = call.axis % data.ndim
-    for each in range(data.ndim):
-        require_same(updates.shape[each], indices.shape[each], f"updates and indices, axis {each}")
+    for index in range(data.ndim):
+        require_same(updates.shape[index], indices.shape[index], f"updates and indices, axis {index}")
     _require_inside(indices, data, axis)
     places = _along(axis, _positions(indices, data.shape[axis], axis))
     if call.reduction != "mean":
@@ -180,7 +180,7 @@ def slice_scatter(
     found = data.copy()
     axis = call.axis % data.ndim
     part = found[(slice(None),) * axis + (slice(int(start), int(end), int(step)),)]
-    for each, (one, other) in enumerate(zip(src.shape, part.shape, strict=True)):
-        require_same(one, other, f"src and the slice, axis {each}")
+    for index, (one, other) in enumerate(zip(src.shape, part.shape, strict=True)):
+        require_same(one, other, f"src and the slice, axis {index}")
     part[...] = src
     return found

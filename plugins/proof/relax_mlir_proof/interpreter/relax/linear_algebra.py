@@ -21,9 +21,9 @@ def _factors(call: EvaluationCall, *operands: ndarray) -> list[ndarray]:
     """Convert operands to the accumulator type. 64-bit integers have the right low bits."""
     dtype = call.result.dtype
     if is_bool(dtype):
-        return [converted(each, dtype) for each in operands]
+        return [converted(operand, dtype) for operand in operands]
     wide = float if is_float(dtype) else wide_integer(dtype)
-    return [converted(each, dtype).astype(wide) for each in operands]
+    return [converted(operand, dtype).astype(wide) for operand in operands]
 
 
 @register_reference("relax.matmul")

@@ -73,7 +73,7 @@ def layout_transform(call: EvaluationCall, x: ndarray) -> ndarray:
     expressions = list(call.index_map.value.results)
     found = numpy.full(call.result.shape, call.pad_value or 0, x.dtype)
     for point in numpy.ndindex(x.shape):
-        found[tuple(value_of(each, point.__getitem__, by_operators) for each in expressions)] = x[point]
+        found[tuple(value_of(expression, point.__getitem__, by_operators) for expression in expressions)] = x[point]
     return found
 
 

@@ -138,7 +138,7 @@ def matmul_nbits_panels(
     panels, words, _ = codes.shape
     bytes_of_columns = codes.reshape(panels, words, -1, 4).transpose(0, 2, 1, 3)
     codes = bytes_of_columns.reshape(-1, scale.shape[1], call.block_size * call.bits // 8)[: call.columns]
-    zeros, *rest = (None if each is None else _columns(call, each) for each in (zero_point, *others))
+    zeros, *rest = (None if array is None else _columns(call, array) for array in (zero_point, *others))
     added = None if bias is None else bias.reshape(-1)[: call.columns]
     return matmul_nbits(call, x, codes, _columns(call, scale), zeros, added, *rest)
 

@@ -24,7 +24,7 @@ def attention(
 ) -> ndarray:
     """Compute softmax(query @ key^T * scale + bias) @ value. A head of key and value may serve several query heads."""
     _check_sizes(query, key, value)
-    key, value = (numpy.repeat(each, query.shape[2] // each.shape[2], axis=2) for each in (key, value))
+    key, value = (numpy.repeat(array, query.shape[2] // array.shape[2], axis=2) for array in (key, value))
     scores = numpy.einsum("bqhd,bkhd->bhqk", query, key) * _scale(call, query)
     if bias is not None:
         _check_bias(bias, scores.shape)
@@ -40,7 +40,7 @@ def attention_cached(
     """Attend to the first `length` rows of a cache, in which heads come before rows."""
     if length < 0 or length > min(key.shape[2], value.shape[2]):
         raise ValueError(f"the length of keys and values is {length}")
-    keys, values = (each[:, :, :length].swapaxes(1, 2) for each in (key, value))
+    keys, values = (array[:, :, :length].swapaxes(1, 2) for array in (key, value))
     return attention(call, query, keys, values, bias)
 
 
@@ -57,8 +57,8 @@ def attention_var_len(
     """Attend within each sequence. Queries outside of all sequences yield zeros."""
     result = numpy.zeros((*query.shape[:3], value.shape[3]))
     key_starts = starts if key_starts is None else key_starts
-    for each in (query, key, value):
-        require_same(len(each), 1, "batch of attention_var_len")
+    for array in (query, key, value):
+        require_same(len(array), 1, "batch of attention_var_len")
     require_same(len(starts), len(key_starts), "number of sequences")
     for bounds, size, what in ((starts, query.shape[1], "queries"), (key_starts, key.shape[1], "keys")):
         for start, end in pairwise(bounds.tolist()):
@@ -85,9 +85,9 @@ def _check_sizes(query: ndarray, key: ndarray, value: ndarray) -> None:
 
 
 def _check_bias(bias: ndarray, scores: Sequence[int]) -> None:
-    for size, wanted in zip(bias.shape, scores, strict=True):
-        if size not in (1, wanted):
-            raise ValueError(f"operands do not broadcast: sizes {size} and {wanted} differ")
+    for size, score in zip(bias.shape, scores, strict=True):
+        if size not in (1, score):
+            raise ValueError(f"operands do not broadcast: sizes {size} and {score} differ")
 
 
 def _scale(call: EvaluationCall, query: ndarray) -> float:

@@ -69,7 +69,7 @@ def requantize(
     spelling = next(spelling for spelling, form in FORMS.items() if form == call.form)
     how = Requantize(spelling, call.rounding, call.saturate, call.double_rounding)
     # Check the sizes as all operators do.
-    for each in (multiplier, shift, zero_point):
-        along_axis(each, call.axis, data)
+    for array in (multiplier, shift, zero_point):
+        along_axis(array, call.axis, data)
     parameters = Multiplier(multiplier.astype(MULTIPLIER_TYPES[call.form]), shift.clip(-MOST_SHIFT, MOST_SHIFT))
     return how.apply(data, parameters, zero_point, call.out_dtype, axis=call.axis)

@@ -32,8 +32,8 @@ def repeated(goes_on: Callable[..., Value], step: Step, *states: Value) -> list[
     made = ir.Operation.create("scf.while", results=types, operands=list(states), regions=2)
     before, after = (region.blocks.append(*types) for region in made.regions)
     with ir.InsertionPoint(before):
-        held = list(before.arguments)
-        ir.Operation.create("scf.condition", operands=[_scalar(goes_on(*held)), *held])
+        arguments = list(before.arguments)
+        ir.Operation.create("scf.condition", operands=[_scalar(goes_on(*arguments)), *arguments])
     _yield(after, lambda: step(*after.arguments))
     return list(made.results)
 

@@ -82,7 +82,7 @@ class Model(NamedTuple):
         random = seeded(self.name, seed)
         module = Module()
         load_dialects(module.context, _CONTROL)
-        infos = {f"x{number}": tensor(each.shape(None), each.dtype) for number, each in enumerate(self.inputs)}
+        infos = {f"x{number}": tensor(input_.shape(None), input_.dtype) for number, input_ in enumerate(self.inputs)}
         with module.function("main", infos) as f:
             made = self.build(Weights(random), *f)
             f.returns(*(made if isinstance(made, tuple) else (made,)))
@@ -91,25 +91,25 @@ class Model(NamedTuple):
 
     def _batch(self, module: Module, seed: int) -> Batch | None:
         """Return a batch of rows, or None for a model without rows that do not depend on each other."""
-        size = next((each for each in _BATCH_SIZES if each in self.sizes[0]), None)
+        size = next((batch_size for batch_size in _BATCH_SIZES if batch_size in self.sizes[0]), None)
         if size is None or self.whole_batch:
             return None
         arguments = self._arguments({**self.sizes[0], size: _BATCH_ROWS}, seeded(f"{self.name} {size}", seed))
-        axes = tuple(each.sizes.index(size) if size in each.sizes else None for each in self.inputs)
+        axes = tuple(input_.sizes.index(size) if size in input_.sizes else None for input_ in self.inputs)
         return Batch(size, _BATCH_ROWS, arguments, axes, _result_axes(module, size))
 
     def _arguments(self, sizes: dict[str, int], random: numpy.random.Generator) -> list[ndarray]:
         return [
-            array_of(each, each.dtype, each.numbers(sizes), sizes, random)
-            for each in self.inputs
+            array_of(input_, input_.dtype, input_.numbers(sizes), sizes, random)
+            for input_ in self.inputs
         ]  # fmt: skip
 
 
 def _result_axes(module: Module, size: str) -> tuple[int | None, ...]:
     """Return the dimension of each result that has a named size, or None."""
-    (main,) = (each for each in functions_in(module.operation) if symbol_name(each) == "main")
-    infos = (decode(each) for each in function_type_of(main).results)
-    shapes = [list(map(str, getattr(each, "shape", None) or ())) for each in infos]
+    (main,) = (function for function in functions_in(module.operation) if symbol_name(function) == "main")
+    infos = (decode(result) for result in function_type_of(main).results)
+    shapes = [list(map(str, getattr(info, "shape", None) or ())) for info in infos]
     return tuple(shape.index(size) if size in shape else None for shape in shapes)
 
 

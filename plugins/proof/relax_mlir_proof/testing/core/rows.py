@@ -107,19 +107,19 @@ def row(
 
 def operands_of(text: str) -> list[Any]:
     """Parse operands: single, variadic, or absent."""
-    found: list[Any] = []
+    operands: list[Any] = []
     several: list[OperandText] | None = None
     for token in _TOKEN.finditer(text):
         if token["several"]:
             several = []
         elif token["end"]:
-            found.append(tuple(several or ()))
+            operands.append(tuple(several or ()))
             several = None
         elif token["absent"]:
-            found.append(None)
+            operands.append(None)
         else:
-            (found if several is None else several).append(_operand(token))
-    return found
+            (operands if several is None else several).append(_operand(token))
+    return operands
 
 
 def _operand(token: re.Match[str]) -> OperandText:
@@ -163,7 +163,7 @@ def _types(row: Row) -> tuple[str, ...]:
     tensors = [each for each in _flat(row) if each.dtype]
     if (found := next((CLASSES[each.dtype] for each in tensors if each.dtype in CLASSES), None)) is None:
         return (tensors[0].dtype if tensors else "",)
-    return tuple(each for each in found if each in (found[0], CLASSES["I"][0])) if row.name else found
+    return tuple(name for name in found if name in (found[0], CLASSES["I"][0])) if row.name else found
 
 
 def _variants(row: Row) -> Iterator[_Variant]:
@@ -187,7 +187,11 @@ def _variants(row: Row) -> Iterator[_Variant]:
 
 def _letters(flat: Collection[OperandText]) -> list[str]:
     """Return the distinct letters of sizes."""
-    return list(dict.fromkeys(letter for each in flat for size in each.sizes for letter in re.findall("[a-z]", size)))
+    return list(
+        dict.fromkeys(
+            letter for operand_text in flat for size in operand_text.sizes for letter in re.findall("[a-z]", size)
+        )
+    )
 
 
 def _ones(letters: Collection[str]) -> dict[str, int]:
@@ -195,7 +199,7 @@ def _ones(letters: Collection[str]) -> dict[str, int]:
 
 
 def _flat(row: Row) -> list[OperandText]:
-    several = ([each] if isinstance(each, OperandText) else each or () for each in row.operands)
+    several = ([operand] if isinstance(operand, OperandText) else operand or () for operand in row.operands)
     return [operand for operands in several for operand in operands]
 
 
@@ -251,7 +255,10 @@ def _arguments(
 def _undeclared(flat: Sequence[OperandText], constants: Collection[int]) -> list[str]:
     """Return the letters that are no size of an input. An additional input has them."""
     declared = {
-        size for number, each in enumerate(flat) if each.dtype and number not in constants for size in each.sizes
+        size
+        for number, operand_text in enumerate(flat)
+        if operand_text.dtype and number not in constants
+        for size in operand_text.sizes
     }
     return [letter for letter in _letters(flat) if letter not in declared]
 
@@ -294,17 +301,17 @@ def _dtype(operand: OperandText, row: Row, dtype: str) -> str:
 
 def _arrays(row: Row, dtype: str, variant: _Variant, random: numpy.random.Generator) -> list[Any]:
     """Return the elements of each operand, None for a shape."""
-    found: list[Any] = []
+    arrays: list[Any] = []
     for number, operand in enumerate(_flat(row)):
         element = _dtype(operand, row, dtype)
         if number in row.given:
-            found.append(numpy.asarray(row.given[number]).astype(stored(element)))
+            arrays.append(numpy.asarray(row.given[number]).astype(stored(element)))
         elif operand.dtype:
             shape = [int(str(size)) for size in operand.shape(variant.sizes)]
-            found.append(array_of(operand, element, shape, variant.sizes, random, variant.has_special))
+            arrays.append(array_of(operand, element, shape, variant.sizes, random, variant.has_special))
         else:
-            found.append(None)
-    return found
+            arrays.append(None)
+    return arrays
 
 
 def array_of(

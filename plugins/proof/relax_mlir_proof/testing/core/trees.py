@@ -20,7 +20,7 @@ class Node:
 
     def accepts(self, value: Value) -> bool:
         info = decode(value.type)
-        return isinstance(info, TensorInfo) and not any(each.problem(info) for each in self.conditions)
+        return isinstance(info, TensorInfo) and not any(condition.problem(info) for condition in self.conditions)
 
 
 @dataclass(eq=False)

@@ -77,7 +77,7 @@ def gpt(w: Weights, ids: Value, keys: Value, values: Value) -> tuple[Value, ...]
     sizes = (1, _LENGTH)
     x = relax.take(w(20, _WIDTH), ids, axis=0)
     y = layer_normed(w, x)
-    query, key, value = (heads_of(each, sizes) for each in relax.split(linear(w, y, _WIDTH, 48), 3, axis=2))
+    query, key, value = (heads_of(word, sizes) for word in relax.split(linear(w, y, _WIDTH, 48), 3, axis=2))
     keys, values = relax.concat([keys, key], axis=1), relax.concat([values, value], axis=1)
     seen = relax.nn.attention(query, keys, values, causal_mask="BottomRight")
     x = relax.add(x, linear(w, relax.reshape(seen, (*sizes, _WIDTH)), _WIDTH, _WIDTH))

@@ -46,7 +46,7 @@ ROWS = (
     row("topk", "2,1031:f32", "of long rows", k=20),
     row("unique", "12:N[0,4]"),
     row("unique", "n,m:i64[0,4]", "of two dimensions"),
-    *(row("unique", "12:i64[0,4]", flag, **{flag: each}) for flag, each in _UNIQUE.items()),
+    *(row("unique", "12:i64[0,4]", flag, **{flag: value}) for flag, value in _UNIQUE.items()),
     row("unique", "6,2:i32[0,2]", "rows", axis=0),
     row("unique", "12:f32[0,4]", "with all", **_UNIQUE),
     row("nonzero", "n,m:A[0,2]"),

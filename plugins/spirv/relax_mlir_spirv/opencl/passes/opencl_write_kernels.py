@@ -27,7 +27,7 @@ class WriteKernels(Pass):
         with op.context:
             for module in kernel_modules(op):
                 op.attributes[WORDS] = ir.DenseI64ArrayAttr.get(
-                    [each.attributes[WORDS][0] for each in kernels_of(module)]
+                    [kernel.attributes[WORDS][0] for kernel in kernels_of(module)]
                 )
                 op.attributes[KERNELS_TEXT] = ir.StringAttr.get(source_of(module))
                 module.erase()

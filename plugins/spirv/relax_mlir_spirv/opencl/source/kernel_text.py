@@ -72,7 +72,7 @@ class _Kernel(TextWriter[str]):
         self._kernel = kernel
 
     def text(self) -> str:
-        words = [f"ulong {self._named(each)}" for each in body_of(self._kernel).arguments]
+        words = [f"ulong {self._named(argument)}" for argument in body_of(self._kernel).arguments]
         self.block(body_of(self._kernel))
         size = f"__attribute__((reqd_work_group_size({threads_of(self._kernel)}, 1, 1)))"
         head = f"__kernel {size}\nvoid {kernel_name(symbol_name(self._kernel))}({', '.join(words)}) {{"
@@ -83,7 +83,7 @@ class _Kernel(TextWriter[str]):
         return self.held(value)
 
     def _all(self, values: Iterable[Value]) -> list[str]:
-        return [self.held(each) for each in values]
+        return [self.held(value) for value in values]
 
     def _define(self, value: Value, text: str) -> None:
         self.line(f"const {c_type(value.type)} {self._named(value)} = {text};")
@@ -133,7 +133,7 @@ class _Kernel(TextWriter[str]):
         if lanes_of(type_) == 1:
             self._define(op.results[0], numbers[0])
         else:
-            numbers = [f"-{each}" for each in numbers] if is_truth(type_) else numbers
+            numbers = [f"-{number}" for number in numbers] if is_truth(type_) else numbers
             self._define(op.results[0], f"({c_type(type_)})({', '.join(numbers)})")
 
     def place(self, op: Operation) -> None:

@@ -61,7 +61,7 @@ def _of_signed(sign: str) -> Rule:
         type_ = op.results[0].type
         if room_of(type_) != bits_of(type_):
             raise RelaxError(f"it does not support {type_}")
-        x, y = (_as_signed(each, type_) for each in operands)
+        x, y = (_as_signed(operand, type_) for operand in operands)
         y = operands[1] if sign == ">>" else y
         text = f"{x} {sign} {y}"
         return f"as_{c_type(type_)}({text})" if lanes_of(type_) > 1 else f"({c_type(type_)})({text})"
@@ -78,7 +78,7 @@ def _of_signed_function(name: str) -> Rule:
         type_ = op.results[0].type
         if room_of(type_) != bits_of(type_):
             raise RelaxError(f"it does not support {type_}")
-        text = f"{name}({', '.join(_as_signed(each, type_) for each in operands)})"
+        text = f"{name}({', '.join(_as_signed(operand, type_) for operand in operands)})"
         return f"as_{c_type(type_)}({text})"
 
     return rule
@@ -230,7 +230,7 @@ def _from_elements(op: Operation, operands: Sequence[str]) -> str:
     type_ = op.results[0].type
     if lanes_of(type_) == 1:
         return operands[0]
-    listed = ", ".join(f"-{each}" if is_truth(type_) else each for each in operands)
+    listed = ", ".join(f"-{operand}" if is_truth(type_) else operand for operand in operands)
     return f"({c_type(type_)})({listed})"
 
 

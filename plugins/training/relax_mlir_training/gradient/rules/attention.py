@@ -41,8 +41,8 @@ def attention_var_len(call: GradientCall) -> Sequence[Gradient]:
         ends = [_length(starts, row) for starts in (starts_of_keys, starts_of_queries)]
         rows = relax.add(rows, relax.subtract(*ends))
 
-    def upright(each: Value) -> Value:
-        return relax.expand_dims(each, axis=[1])
+    def upright(value: Value) -> Value:
+        return relax.expand_dims(value, axis=[1])
 
     # Positions before the first sequence or after the last belong to none.
     is_one = relax.logical_and(

@@ -58,7 +58,7 @@ def arange(call: GradientCall) -> Sequence[Gradient]:
 @register_gradient("relax.one_hot", by_types=True)
 def one_hot(call: GradientCall) -> Sequence[Gradient]:
     def chosen(on: float) -> Value:
-        values = [constant(each, call.on_value.type).value for each in (on, 1 - on)]
+        values = [constant(number, call.on_value.type).value for number in (on, 1 - on)]
         shares = relax.dialect.ops["one_hot"](call.indices, *values, depth=call.depth, axis=call.axis)
         return _total(relax.multiply(call.gradient, shares), call.on_value)
 

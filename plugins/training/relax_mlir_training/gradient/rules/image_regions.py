@@ -219,12 +219,12 @@ def _bins(regions: _Regions, axis: int, count: int, size: Dim) -> Value:
 @register_gradient("relax.vision.multibox_transform_loc", by_types=True)
 def multibox_transform_loc(call: GradientCall) -> Sequence[Gradient]:
     classes, locations, anchors = call.operands
-    made: list[Gradient] = [None, None, None]
+    transform_loc: list[Gradient] = [None, None, None]
     if call.arrives_at(0):
-        made[1:] = gradients_at([locations, anchors], lambda *each: _boxes(call, *each), call.gradients[0])
+        transform_loc[1:] = gradients_at([locations, anchors], lambda *each: _boxes(call, *each), call.gradients[0])
     if call.arrives_at(1):
-        made[:1] = gradients_at([classes], lambda each: _scores(call, each), call.gradients[1])
-    return made
+        transform_loc[:1] = gradients_at([classes], lambda each: _scores(call, each), call.gradients[1])
+    return transform_loc
 
 
 def _boxes(call: GradientCall, locations: Value, anchors: Value) -> Value:

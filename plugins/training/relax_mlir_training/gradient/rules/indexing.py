@@ -30,8 +30,8 @@ def take(call: GradientCall) -> Gradients:
         return [moved_by_itself(call)]
     axis, rank = call.axis % len(shape), len(shape)
     # The axis and the indices go first, so that each index selects a slice.
-    front = [axis, *(each for each in range(rank) if each != axis)]
-    back = [front.index(each) for each in range(rank)]
+    front = [axis, *(position for position in range(rank) if position != axis)]
+    back = [front.index(index) for index in range(rank)]
     read = [*range(axis, axis + count), *range(axis), *range(axis + count, rank + count - 1)]
     zeros = relax.zeros_like(permuted(call.x, front))
     places = relax.expand_dims(call.indices, axis=[count])
@@ -48,7 +48,7 @@ def _taken_or_nan(call: GradientCall) -> Value:
             return relax.take(padded, index, axis=0, mode="clip")
         rank = rank_of(call, positions)
         axis = call.axis % rank
-        widths = [int(each == axis) for each in range(rank) for _ in range(2)]
+        widths = [int(position == axis) for position in range(rank) for _ in range(2)]
         return relax.take(relax.nn.pad(positions, pad_width=widths, pad_value=-1), index, axis=axis, mode="clip")
 
     return moved_back(call.gradient, call.x, move, has_others=True)

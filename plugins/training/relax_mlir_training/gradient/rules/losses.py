@@ -38,8 +38,8 @@ def nll_loss(call: GradientCall) -> Sequence[Gradient]:
         return total if call.reduction == "sum" else relax.divide(total, relax.sum(counted))
 
     floats = [call.predictions] if call.weights is None else [call.predictions, call.weights]
-    made = gradients_at(floats, forward, call.gradient)
-    return [made[0], None, *made[1:]]
+    values = gradients_at(floats, forward, call.gradient)
+    return [values[0], None, *values[1:]]
 
 
 def _at_targets(call: GradientCall, axis: int, shape: Sequence[Dim]) -> Value:

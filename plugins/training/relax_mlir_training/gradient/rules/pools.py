@@ -81,7 +81,7 @@ class _Window:
             begin = [place * gap for place, gap in zip(tap, self.dilation, strict=True)]
             # The slice ends before windows that would not fit. OPEN replaces an end of 0.
             rest = [(size - 1) * gap - at for size, gap, at in zip(self.size, self.dilation, begin, strict=True)]
-            end = [-each if each else OPEN for each in rest]
+            end = [-number if number else OPEN for number in rest]
             yield relax.strided_slice(data, axes=self.axes, begin=begin, end=end, strides=self.strides)
 
     def _swept(self, combine: Callable[[Value, Value], Value], data: Value) -> Value:
@@ -105,14 +105,14 @@ def _swept_along(combine: Callable[[Value, Value], Value], x: Value, axis: int, 
         end = -rest * gap if rest else OPEN
         return relax.strided_slice(x, axes=[axis], begin=[begin * gap], end=[end])
 
-    made, covered, width = None, 0, 1
+    value, covered, width = None, 0, 1
     while True:
         if size & width:
-            made = x if made is None else combine(moved(made, 0, width), moved(x, covered, 0))
+            value = x if value is None else combine(moved(value, 0, width), moved(x, covered, 0))
             covered += width
         if covered == size:
-            assert made is not None
-            return made
+            assert value is not None
+            return value
         x = combine(moved(x, 0, width), moved(x, width, 0))
         width *= 2
 

@@ -64,10 +64,10 @@ def einsum(call: GradientCall) -> Sequence[Gradient]:
     if any(len(set(labels)) < len(labels) for labels in subscripts.operands):
         # Without repeated labels: the product reads diagonals of the operands.
         diagonals = [_Diagonal(*each) for each in zip(call.operands, subscripts.operands, strict=True)]
-        text = ",".join("".join(each.labels) for each in diagonals) + "->" + "".join(subscripts.result)
+        text = ",".join("".join(diagonal.labels) for diagonal in diagonals) + "->" + "".join(subscripts.result)
 
         def forward(*operands: Value) -> Value:
-            taken = [each.of(operand) for each, operand in zip(diagonals, operands, strict=True)]
+            taken = [diagonal.of(operand) for diagonal, operand in zip(diagonals, operands, strict=True)]
             return relax.einsum(taken, subscripts=text)
 
         return gradients_at(call.operands, forward, call.gradient)

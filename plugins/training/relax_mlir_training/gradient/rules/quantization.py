@@ -36,14 +36,14 @@ def quantize(call: GradientCall) -> Sequence[Gradient]:
     def steps(data: Value, scale: Value, zero_point: Value) -> Value:
         return relax.add(relax.divide(data, along(scale)), along(zero_point))
 
-    numbers = [cast(each, "f32") for each in call.operands]
+    numbers = [cast(operand, "f32") for operand in call.operands]
     inside = _is_inside(call, steps(*numbers), along)
 
-    def forward(*given: Value) -> Value:
-        made = steps(*given)
+    def forward(*values: Value) -> Value:
+        made = steps(*values)
         return relax.where(inside, made, relax.zeros_like(made))
 
-    return _by_floats(call, forward, numbers, [is_float(dtype_of(each)) for each in call.operands])
+    return _by_floats(call, forward, numbers, [is_float(dtype_of(operand)) for operand in call.operands])
 
 
 def _is_inside(call: GradientCall, steps: Value, along: Along) -> Value:
@@ -66,8 +66,8 @@ def dequantize(call: GradientCall) -> Sequence[Gradient]:
     def forward(data: Value, scale: Value, zero_point: Value) -> Value:
         return relax.multiply(relax.subtract(data, along(zero_point)), along(scale))
 
-    numbers = [cast(each, "f32") for each in call.operands]
-    is_wanted = [is_float(dtype_of(each)) for each in call.operands]
+    numbers = [cast(operand, "f32") for operand in call.operands]
+    is_wanted = [is_float(dtype_of(operand)) for operand in call.operands]
     is_quantized = made_by(call.data, QUANTIZE) is not None
     is_wanted[0] = is_wanted[0] or is_quantized
     return _by_floats(call, forward, numbers, is_wanted, keeps_first=is_quantized)
@@ -95,8 +95,8 @@ def _by_floats(
 ) -> list[Value | None]:
     """Return the gradients of `forward` of numbers in f32, in the types of the operands."""
 
-    def of_wanted(*given: Value) -> Value:
-        rest = iter(given)
+    def of_wanted(*values: Value) -> Value:
+        rest = iter(values)
         return forward(*(next(rest) if wanted else own for wanted, own in zip(is_wanted, numbers, strict=True)))
 
     made = iter(gradients_at(list(compress(numbers, is_wanted)), of_wanted, cast(call.gradient, "f32")))

@@ -78,8 +78,8 @@ def _parts_of_unknown_sizes(call: GradientCall, axis: int) -> Sequence[Gradient]
     rank = rank_of(call, call.tensors[0])
     along, ones = const([int(place == axis) for place in range(rank)], "i64"), const([1] * rank, "i64")
     begins = [const([0] * rank, "i64")]
-    for each in sizes:
-        begins.append(relax.add(begins[-1], relax.multiply(each, along)))
+    for size in sizes:
+        begins.append(relax.add(begins[-1], relax.multiply(size, along)))
 
     def part(at: int) -> Value:
         return relax.dynamic_strided_slice(call.gradient, begins[at], relax.add(begins[at], sizes[at]), ones)
@@ -93,10 +93,10 @@ def _part(x: Value, axis: int, begin: Dim, end: Dim) -> Value:
         return relax.strided_slice(x, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
     shape = shape_of(x)
     assert shape is not None
-    first = [begin if each == axis else 0 for each in range(len(shape))]
-    last = [end if each == axis else size for each, size in enumerate(shape)]
+    first = [begin if index == axis else 0 for index in range(len(shape))]
+    last = [end if position == axis else size for position, size in enumerate(shape)]
     ones = [1] * len(shape)
-    bounds = [relax.shape_to_tensor(relax.shape_expr(dims=tuple(each))) for each in (first, last, ones)]
+    bounds = [relax.shape_to_tensor(relax.shape_expr(dims=tuple(dims))) for dims in (first, last, ones)]
     return relax.dynamic_strided_slice(x, *bounds)
 
 
