@@ -36,7 +36,7 @@ from relax_mlir.bindings.navigation import (
     symbol_name,
 )
 from relax_mlir.dialects.core.ir_attributes import DYNAMIC_SHARED, FORM, PLAN
-from relax_mlir.passes.schedule.plan import Plan, plan_of
+from relax_mlir.passes.kernels.schedule.plan import Plan, plan_of
 from relax_mlir.support.byte_sizes import byte_text
 from relax_mlir.targets.cuda.objects import ptx as ptx_maker
 from relax_mlir.targets.cuda.objects.cubin import Resources, resources

@@ -33,9 +33,9 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import body_of, functions_in, last_of, operations_of
 from relax_mlir.dialects.relax.known_constants import elements_of
 from relax_mlir.passes.core.base import Pass
-from relax_mlir.passes.params.signature import NUM_INPUT, add_arguments, state_type
-from relax_mlir.passes.relax_bind_params import BindParams
-from relax_mlir.passes.relax_unbind_params import UnbindParams
+from relax_mlir.passes.graph.params.signature import NUM_INPUT, add_arguments, state_type
+from relax_mlir.passes.graph.relax_bind_params import BindParams
+from relax_mlir.passes.graph.relax_unbind_params import UnbindParams
 
 from relax_mlir import relax
 

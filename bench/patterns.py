@@ -25,9 +25,9 @@ import blocks
 from before_after import op_names
 from relax_mlir.bindings.navigation import body_of, functions_in, operations_of
 from relax_mlir.dialects.tir.prim_func import is_prim_func
+from relax_mlir.passes.kernels.structures.prim_funcs import KnownPrimFuncs, remembering
 from relax_mlir.passes.patterns.match import by_head
 from relax_mlir.passes.patterns.prospects import Prospects
-from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
 from relax_mlir_blas.products import products
 
 import relax_mlir as rx

@@ -23,18 +23,18 @@ from ..dialects.relax.function_attributes import VISIBILITY, function_attributes
 from ..frontends.module import Module
 from ..passes.core.external import external_modules
 from ..passes.core.pipeline import Pipeline
-from ..passes.partition.codegen import parse_codegen
-from ..passes.partition.external_functions import blocks_in, functions_to_part
-from ..passes.partition.outline import Order, OutlinedPart, pure_functions
-from ..passes.partition.placement import MeasuredPlacement, PlacedMatch, matches_in, placements_in, read_placement
-from ..passes.partition.planning import Composites
-from ..passes.partition_stages import before_partition
-from ..passes.relax_fuse_ops_by_pattern import FuseOpsByPattern
-from ..passes.relax_merge_composite_functions import MergeCompositeFunctions
-from ..passes.relax_outline_external import OutlineExternal
-from ..passes.relax_partition import Partition
-from ..passes.schedule.tuned_plans import MachineFacts
-from ..passes.structures.prim_funcs import KnownPrimFuncs, remembering
+from ..passes.graph.partition.codegen import parse_codegen
+from ..passes.graph.partition.external_functions import blocks_in, functions_to_part
+from ..passes.graph.partition.outline import Order, OutlinedPart, pure_functions
+from ..passes.graph.partition.placement import MeasuredPlacement, PlacedMatch, matches_in, placements_in, read_placement
+from ..passes.graph.partition.planning import Composites
+from ..passes.graph.partition_stages import before_partition
+from ..passes.graph.relax_fuse_ops_by_pattern import FuseOpsByPattern
+from ..passes.graph.relax_merge_composite_functions import MergeCompositeFunctions
+from ..passes.graph.relax_outline_external import OutlineExternal
+from ..passes.graph.relax_partition import Partition
+from ..passes.kernels.schedule.tuned_plans import MachineFacts
+from ..passes.kernels.structures.prim_funcs import KnownPrimFuncs, remembering
 from ..support.errors import OptionError, RelaxError
 from ..targets.core.code import find_backend
 from .options import MEASURED, CompileOptions

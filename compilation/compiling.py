@@ -30,7 +30,7 @@ from .reader_hints import reader_hints
 from .steps import check, fit, lower_in_place, lowered_for_code, working
 
 if TYPE_CHECKING:
-    from ..passes.partition_stages import Wanted
+    from ..passes.graph.partition_stages import Wanted
 
 #: Minimum number of operations (possible kernels) for which code generation processes start before lowering.
 _MANY_OPERATIONS = 100

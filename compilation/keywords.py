@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..passes.core.instruments import Instrument
     from ..passes.core.journal import Journal
     from ..passes.core.stages import Stages
-    from ..passes.partition_stages import Wanted
+    from ..passes.graph.partition_stages import Wanted
     from ..support.disk_cache import DiskCache
     from .schedules import Schedules
 

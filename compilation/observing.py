@@ -21,8 +21,8 @@ from ..frontends.module import Module
 from ..passes.core.base import Pass
 from ..passes.core.external import external_modules
 from ..passes.core.stages import Stage, Stages
-from ..passes.relax_observe import Observe
-from ..passes.relax_run_codegen import CALL, RunCodegen
+from ..passes.graph.relax_observe import Observe
+from ..passes.graph.relax_run_codegen import CALL, RunCodegen
 from ..runtime.artifact import Artifact
 from ..support.errors import ModelError, RelaxError
 

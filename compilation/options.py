@@ -88,7 +88,7 @@ class CompileOptions(CompileKeywords):
                 "observe and donate exclude each other: observed values have own buffers, donated arguments grow"
             )
         if self.bind:
-            from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
+            from ..passes.graph.relax_bind_symbolic_vars import BindSymbolicVars
 
             BindSymbolicVars(vars=self.bind)
 
@@ -127,12 +127,12 @@ class CompileOptions(CompileKeywords):
         if self.is_measured:
             raise OptionError(f"partition='{MEASURED}' needs a module: rx.compile, rx.lower and relax-compile take it")
         if self.partition:
-            from ..passes.partition_stages import with_partition
+            from ..passes.graph.partition_stages import with_partition
 
             strict, elsewhere = self.strict_partition, self.partition_elsewhere
             stages = with_partition(stages, self.partition, strict=strict, elsewhere=elsewhere)
         if self.precision != "f32":
-            from ..passes.mixed_precision.precision_stages import with_precision
+            from ..passes.graph.mixed_precision.precision_stages import with_precision
 
             stages = with_precision(stages, self.precision)
         if self.schedules is not None:

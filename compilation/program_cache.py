@@ -33,7 +33,7 @@ from .fingerprint import module_fingerprint, target_fingerprint
 from .options import CompileOptions
 
 if TYPE_CHECKING:
-    from ..passes.relax_partition import Partition
+    from ..passes.graph.relax_partition import Partition
 
 #: Kinds of entries: program files, and the warnings of their compilations.
 PROGRAMS, _WARNINGS = "programs", "warnings"
@@ -153,7 +153,7 @@ def _deciding(options: CompileOptions) -> str:
 def _partition(options: CompileOptions) -> Partition | tuple[()]:
     if not options.partition:
         return ()
-    from ..passes.partition_stages import partition_of  # most programs have no parts
+    from ..passes.graph.partition_stages import partition_of  # most programs have no parts
 
     return partition_of(options.partition)
 
@@ -178,8 +178,8 @@ def _codegens(options: CompileOptions) -> list[str] | None:
     """
     if not (partition := _partition(options)):
         return []
-    from ..passes.partition.codegen import parse_codegen
-    from ..passes.partition.planning import find_planner
+    from ..passes.graph.partition.codegen import parse_codegen
+    from ..passes.graph.partition.planning import find_planner
 
     chosen = [parse_codegen(codegen) for codegen in partition.codegens]
     if not all(

@@ -13,9 +13,9 @@ from ..passes.core.base import Pass
 from ..passes.core.facts import ScheduleFact
 from ..passes.core.journal import Journal
 from ..passes.core.stages import Stages
-from ..passes.loops.trace import HEADER
-from ..passes.schedule.registry import ScheduleContext
-from ..passes.tir_use_schedules import UseSchedules
+from ..passes.kernels.loops.trace import HEADER
+from ..passes.kernels.schedule.registry import ScheduleContext
+from ..passes.kernels.tir_use_schedules import UseSchedules
 from ..support.errors import OptionError
 from ..targets.core.registry import parse_target
 
@@ -30,7 +30,7 @@ def with_schedules(stages: Stages, schedules: Schedules) -> Stages:
     """Add a pass that applies the schedules of a file, or of a mapping from kernel names."""
     if not isinstance(schedules, Mapping):
         return _before_plans(stages, UseSchedules(file=os.fspath(schedules)))
-    from ..passes.loops.schedule_files import file_of
+    from ..passes.kernels.loops.schedule_files import file_of
 
     traces = {kernel: str(getattr(schedule, "trace", schedule)) for kernel, schedule in schedules.items()}
     return _before_plans(stages, UseSchedules(file="schedules", content=file_of(traces, {}, "of rx.compile")))
@@ -38,7 +38,7 @@ def with_schedules(stages: Stages, schedules: Schedules) -> Stages:
 
 def with_tuned(stages: Stages, folder: str | os.PathLike[str]) -> Stages:
     """Add a pass that sets the plans of tuned kernels, of a folder and of the target."""
-    from ..passes.tir_use_tuned import UseTuned
+    from ..passes.kernels.tir_use_tuned import UseTuned
 
     if not os.fspath(folder):
         raise OptionError("tuned='': expected a folder, False for none, or None for the target's own kernels")
@@ -94,8 +94,8 @@ def until_scheduled(stages: Stages) -> Stages:
 
 def chosen_schedules(module: Operation, target: str, journal: Journal) -> str:
     """Return a file with the schedules of kernels after loop planning, from the journal or the kernels' steps."""
-    from ..passes.loops.schedule_files import file_of, is_writable
-    from ..passes.schedule.plan_steps import REASON, chosen_steps
+    from ..passes.kernels.loops.schedule_files import file_of, is_writable
+    from ..passes.kernels.schedule.plan_steps import REASON, chosen_steps
 
     noted = {fact["kernel"]: fact["steps"] for fact in journal.of(ScheduleFact.kind)}
     chosen = parse_target(target)

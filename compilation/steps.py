@@ -14,8 +14,8 @@ from ..passes.core.instruments import follows_passes
 from ..passes.core.journal import Journal
 from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
-from ..passes.outline_tensors.plain_functions import is_plain
-from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
+from ..passes.graph.outline_tensors.plain_functions import is_plain
+from ..passes.graph.symbolic_shapes.single_sizes import warn_of_single_sizes
 from ..targets.core.code import find_backend
 from ..targets.core.code_options import CodeOptions
 from ..targets.core.evaluation import passes_at
@@ -46,12 +46,12 @@ def check(module: Module) -> None:
 def fit(module: Module, options: CompileOptions) -> None:
     """Run the second step: bind sizes, donate arguments, and warn about symbols with only one possible value."""
     if options.bind:
-        from ..passes.relax_bind_symbolic_vars import BindSymbolicVars
+        from ..passes.graph.relax_bind_symbolic_vars import BindSymbolicVars
 
         Pipeline(BindSymbolicVars(vars=options.bind)).run(module)
     warn_of_single_sizes(module.operation)
     if options.donate:
-        from ..passes.relax_donate import Donate
+        from ..passes.memory.relax_donate import Donate
 
         donated = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
         Pipeline(Donate(args=donated)).run(module)

@@ -23,7 +23,7 @@ from ..bindings.navigation import functions_in, is_private, symbol_name
 from ..dialects.core.elements import print_by_content
 from ..passes.core.stage_edits import edit_stages
 from ..passes.core.stages import Stages
-from ..passes.schedule.tuned_plans import MachineFacts, Times
+from ..passes.kernels.schedule.tuned_plans import MachineFacts, Times
 from ..support.errors import RelaxError
 from ..support.files import write_whole
 from ..support.json_records import read_record

@@ -8,6 +8,8 @@ pattern = product.optional(lambda y: is_op("relax.nn.relu")(y))
 """
 
 from . import Pass as _Pass  # noqa: F401  # imports the packages below under the lock that other threads wait for
+from .passes.kernels.structures.prim_funcs import KnownPrimFuncs, remembering
+from .passes.kernels.structures.structure import Later, Structure, structure, structures
 from .passes.patterns.call_patterns import CallTir, is_call_tir
 from .passes.patterns.match import Refusal, find, match, matches_of, why_not
 from .passes.patterns.matched import Match
@@ -16,8 +18,6 @@ from .passes.patterns.outputs import outputs
 from .passes.patterns.quantized_layers import quantized_conv, quantized_linear
 from .passes.patterns.rewrite import rewrite
 from .passes.patterns.tree import GraphPattern, is_const, wildcard
-from .passes.structures.prim_funcs import KnownPrimFuncs, remembering
-from .passes.structures.structure import Later, Structure, structure, structures
 
 __all__ = [
     "CallTir",

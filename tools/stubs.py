@@ -46,12 +46,13 @@ from typing_extensions import Unpack
 from {core}.dialect import Dialect
 from {core}.operands import At, BoundLike, DTypeLike, ScalarLike, ShapeLike, TypesLike, Value
 """
+_LOOPS = f"{PACKAGE}.passes.kernels.loops"
 _MARK = f"# Written by `python -m {PACKAGE}.tools.stubs`: do not edit.\n"
 HEAD = f"""\
 {_MARK}\
 # ruff: noqa
 from collections.abc import Callable
-{HINTS.format(core=f"{PACKAGE}.dialects.core")}from {PACKAGE}.passes.loops.handles import BlockRV, IndexMap, LoopRV
+{HINTS.format(core=f"{PACKAGE}.dialects.core")}from {_LOOPS}.handles import BlockRV, IndexMap, LoopRV
 """
 # Wider hints for arguments of steps.
 _TAKEN = {"BlockRV": "BlockRV | str", "IndexMap": "IndexMap | Callable[..., object]"}
@@ -85,7 +86,7 @@ def _builder(op: Operator, name: str, indent: str) -> Iterator[str]:
 
 def step(name: str, primitive: str) -> Iterator[str]:
     """Yield a primitive of schedules as a method."""
-    from ..passes.loops.primitives import find_primitive
+    from ..passes.kernels.loops.primitives import find_primitive
 
     found = find_primitive(primitive)
     own = [
@@ -162,7 +163,7 @@ def _module_stub(file: Path, module: ModuleType) -> str:
 def _own_declaration(statement: ast.stmt, values: dict[str, object], written: set[str]) -> Iterator[str]:
     """Yield the declarations of dialects, and of a class of schedules. `written` collects the generated classes."""
     from ..dialects.core.dialect import Dialect
-    from ..passes.loops.schedule import Schedule
+    from ..passes.kernels.loops.schedule import Schedule
 
     if isinstance(statement, ast.ClassDef):
         value = values.get(statement.name)
@@ -192,7 +193,7 @@ def _dialect_class(dialect: Dialect) -> Iterator[str]:
 
 def _own_primitives() -> list[str]:
     """Return the primitives of packages outside of this project."""
-    from ..passes.loops.primitives import find_primitive, primitive_names
+    from ..passes.kernels.loops.primitives import find_primitive, primitive_names
 
     modules = {name: find_primitive(name).function.__module__ for name in primitive_names()}
     return [name for name, module in modules.items() if not is_own_module(module)]

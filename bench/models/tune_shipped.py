@@ -22,7 +22,7 @@ from pathlib import Path
 from compare import random_inputs
 from relax_mlir.compilation.schedules import until_rules
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
-from relax_mlir.passes.schedule.tuned_plans import TunedFolder, kernel_key
+from relax_mlir.passes.kernels.schedule.tuned_plans import TunedFolder, kernel_key
 from relax_mlir.runtime.cpu import cpu_name
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir_tune.tool import run

@@ -142,7 +142,7 @@ TIR_TARGET = _row(
 SCHEDULE = _row("tir.schedule", _FUNCTIONS, _SCHEDULE, "rx.Schedule, TVMScript -> tir-plan, tir-apply-schedule")
 #: File location of each of these lines, for messages.
 SCHEDULE_PLACES = _row("tir.schedule_places", _FUNCTIONS, _LINES, "tir-use-schedules -> tir-apply-schedule")
-#: Loops around the blocks in a PrimFunc's text (passes/loops/text_loops.py), with which schedules begin.
+#: Loops around the blocks in a PrimFunc's text (passes/kernels/loops/text_loops.py), with which schedules begin.
 LOOPS = _row("tir.loops", _FUNCTIONS, _LINES, "TVMScript -> rx.Schedule")
 #: Operator that a function computes, for messages; several are joined by +. On an assertion, the operator of the
 #: inlined function.

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
 from ...bindings.mlir import as_list, ir, parse_type, string_value
 from ...bindings.navigation import body_of, function_type_of, functions_at, has_body, symbol_name
-from ...dialects.core.infos import Info
 from ...support.errors import RelaxError, VerificationError
 from ..core.codec import encode
 from ..core.facts import OpPattern
+from ..core.infos import Info
 from ..core.ir_attributes import OP_PATTERN, PRIM_FUNC, SCHEDULE, attribute_problems
 
 #: Assertion that ends a PrimFunc with an error status.
@@ -36,7 +36,7 @@ def prim_funcs_in(op: Operation) -> list[Operation]:
 
 
 def type_key(function: Operation) -> str:
-    """Return the digits of a hash of a PrimFunc's types, with which its key begins (passes/schedule/tuned_plans.py)."""
+    """Return the digits of a hash of a PrimFunc's types, the head of its key (schedule/tuned_plans.py)."""
     text = str(function.attributes["function_type"])
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=TYPE_DIGITS // 2).hexdigest()
 

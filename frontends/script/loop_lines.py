@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...passes.loops.text_loops import HEADER
+from ...passes.kernels.loops.text_loops import HEADER
 from .names import Names
 from .nest_reader import Nest
 from .program import Allocate, Block, For, Loop, Statement, Store

@@ -15,9 +15,10 @@ from ...support.registry import NamedRegistry
 from .base import Pass
 from .options import take_text
 
+_PASSES_FOLDER, _PACKAGE = Path(__file__).parent.parent, __name__.rsplit(".", 2)[0]
 #: Folders with one pass per file, named after the pass: path, package, and file name prefixes.
 _FOLDERS: list[tuple[Path, str, tuple[str, ...]]] = [
-    (Path(__file__).parent.parent, __name__.rsplit(".", 2)[0], ("relax_", "tir_"))
+    (_PASSES_FOLDER / floor, f"{_PACKAGE}.{floor}", ("relax_", "tir_")) for floor in ("graph", "kernels", "memory")
 ]
 
 PassClass = TypeVar("PassClass", bound=type[Pass])

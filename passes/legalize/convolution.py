@@ -27,7 +27,7 @@ from ...emit.contraction import Factor, products_added, sum_of_products, summed
 from ...emit.numbers import Number, Size, as_index, constant, maximum, minimum
 from ...emit.parallel import are_steps_apart
 from ...emit.windows import Meeting, meeting, padded, span
-from ..layout.conversion import converted, permuted
+from ..graph.layout.conversion import converted, permuted
 from .call import LegalizeCall
 
 #: Number of products per result from which an extra read, addition and write of the result pays.

@@ -7,7 +7,7 @@ from ...bindings.ir import Value
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.infer.layouts import Layout
 from ...emit import linalg, loops
-from ..layout.conversion import converted
+from ..graph.layout.conversion import converted
 from .call import LegalizeCall
 from .known_sizes import by_name
 

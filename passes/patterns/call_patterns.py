@@ -17,8 +17,8 @@ from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim
 from ...support.errors import RelaxError
 from ...support.suggest import counted
-from ..structures.prim_funcs import CALL_TIR, KnownPrimFunc, prim_func_of
-from ..structures.structure import Binding, Structure
+from ..kernels.structures.prim_funcs import CALL_TIR, KnownPrimFunc, prim_func_of
+from ..kernels.structures.structure import Binding, Structure
 from .operator_patterns import Op, Operand, Operands
 from .tree import Bound, Found, GraphPattern, Subject, Ways
 

@@ -134,7 +134,7 @@ def by_head(patterns: Iterable[GraphPattern]) -> dict[str, list[GraphPattern]]:
 
 def find(root: Any, pattern: GraphPattern) -> Iterator[Match]:
     """Yield the matches in a module or an operation, in program order. Matches may overlap."""
-    from ..structures.prim_funcs import KnownPrimFuncs, remembering  # takes long to import
+    from ..kernels.structures.prim_funcs import KnownPrimFuncs, remembering  # takes long to import
 
     candidates, known = by_head([pattern]), KnownPrimFuncs()
     for op in operations_in(root.operation, is_prim_func):

@@ -20,7 +20,7 @@ from .tree import Checked, Found, GraphPattern, Named, Subject, maker_of, walk
 if TYPE_CHECKING:
     from numpy import ndarray
 
-    from ..structures.structure import Structure
+    from ..kernels.structures.structure import Structure
 
 # Names of the truth types of Python, and of NumPy: its comparisons return its own. NumPy is not imported here.
 _TRUTHS = ("bool", "bool_")

@@ -24,7 +24,7 @@ from .template import template
 from .tree import Condition, Const, Either, GraphPattern, maker_of, walk
 
 if TYPE_CHECKING:
-    from ..structures.prim_funcs import KnownPrimFuncs
+    from ..kernels.structures.prim_funcs import KnownPrimFuncs
 
 #: Function from a match to its replacement: a value, one value per output, or None to keep the match.
 Replacement = Callable[[Match], Outcome]
@@ -74,7 +74,7 @@ def _searched(pattern: GraphPattern, op: Operation, is_across: bool, rewriter: R
     matches = filter(_can_be_replaced, matches_of(pattern, op, is_across))
     if not any(part.reads_prim_funcs for part in walk(pattern)):
         return next(matches, None)
-    from ..structures.prim_funcs import KnownPrimFuncs, remembering  # takes long to import
+    from ..kernels.structures.prim_funcs import KnownPrimFuncs, remembering  # takes long to import
 
     with remembering(_known.setdefault(rewriter, KnownPrimFuncs())):
         return next(matches, None)

@@ -26,7 +26,7 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 
 if TYPE_CHECKING:
-    from ..structures.structure import Binding, Structure
+    from ..kernels.structures.structure import Binding, Structure
 
 #: Candidate for a pattern: a value, or its defining operation if that has several results.
 Subject = Value | Operation

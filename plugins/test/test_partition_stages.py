@@ -14,9 +14,9 @@ from dnnl_models import floats
 from external_parts import built
 from partitioning import codegen, matmul, product
 from relax_mlir import relax
-from relax_mlir.passes.mixed_precision.precision_stages import with_precision
-from relax_mlir.passes.partition.codegen import all_codegens
-from relax_mlir.passes.partition_stages import with_partition
+from relax_mlir.passes.graph.mixed_precision.precision_stages import with_precision
+from relax_mlir.passes.graph.partition.codegen import all_codegens
+from relax_mlir.passes.graph.partition_stages import with_partition
 from relax_mlir.passes.patterns.tree import GraphPattern
 from relax_mlir.patterns import is_const, is_op, wildcard
 from relax_mlir.support.external_bytes import unpacked

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...passes.schedule.registry import register_plan
+from ...passes.kernels.schedule.registry import register_plan
 from .plans.matrix_units import plan_matrix_units
 from .plans.warp_groups import plan_warp_groups
 

@@ -18,7 +18,7 @@ from ...emit.broadcast import broadcast_generic
 from ...emit.contraction import Labelled, labelled_product
 from ...emit.numbers import Number, Size, as_index, is_same, maximum, minimum
 from ...emit.parallel import share_steps
-from ...passes.schedule.ahead import stream
+from ...passes.kernels.schedule.ahead import stream
 from .attention_blocks import Blocks, Rows, biased, places, power, quotient, seen_keys, weighted_rows
 
 #: A block of this many keys stays in a core's first-level cache until all heads have processed it.

@@ -11,7 +11,7 @@ from ...bindings.ir import OpView, Type
 from ...bindings.mlir import ir
 from ...emit.arithmetic import convert
 from ...emit.numbers import Number, fma, intrinsic, numbers, operation, select, unary
-from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
+from ...passes.kernels.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 # Formulas with more than one rounding need at least f32.
 WIDE = ("f32", "f64")

@@ -14,7 +14,7 @@ from ...emit.arithmetic import convert, with_element
 from ...emit.interpolation import limited
 from ...emit.loops import repeat_while
 from ...emit.numbers import Number, numbers, on_each_element, operation, select, unary
-from ...passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
+from ...passes.kernels.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 _CAST = "builtin.unrealized_conversion_cast"
 #: Result of a rule, or the reason why the rule does not apply.

@@ -11,7 +11,7 @@ from ...emit.arithmetic import bits_of, convert, from_bits
 from ...emit.conversions import to_float
 from ...emit.numbers import Number, numbers, operation, select, unary
 from ...emit.small_floats import MACHINE_FLOATS
-from ...passes.intrinsics.registry import register_legalize_intrinsic
+from ...passes.kernels.intrinsics.registry import register_legalize_intrinsic
 from .intrinsics import WIDE, formula
 from .intrinsics_integer import signless
 

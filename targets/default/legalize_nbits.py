@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...passes.decompose.registry import decomposed, find_decomposition
+from ...passes.graph.decompose.registry import decomposed, find_decomposition
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 

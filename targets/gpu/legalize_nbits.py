@@ -17,7 +17,7 @@ from ...emit import linalg
 from ...emit.arithmetic import convert, element, from_bits
 from ...emit.contraction import summed
 from ...emit.numbers import Number, constant, operation
-from ...passes.layout.conversion import constant_like
+from ...passes.graph.layout.conversion import constant_like
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
@@ -43,7 +43,7 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
     if blocks * call.op.block_size != known:
         x = ops["nn.pad"](x, pad_width=[0, 0, 0, blocks * call.op.block_size - known])
     if call.op.activation_bits:
-        from ...passes.decompose.row_blocks import rounded_floats  # few programs round activations
+        from ...passes.graph.decompose.row_blocks import rounded_floats  # few programs round activations
 
         x = rounded_floats(x if call.dtype(x) == "f32" else ops["astype"](x, dtype="f32"), call.op.block_size)
     outer = {name: call.shape(value)[1] for name, value in held.items() if name in OUTER and value is not None}

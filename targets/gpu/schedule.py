@@ -15,8 +15,8 @@ from ...dialects.core.facts import OpPattern
 from ...dialects.core.ir_attributes import FORM, PLAN
 from ...emit.structured import structured_ops
 from ...passes.core.pipeline import Pipeline
-from ...passes.schedule.planning import plan_each
-from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule, register_steps
+from ...passes.kernels.schedule.planning import plan_each
+from ...passes.kernels.schedule.registry import ScheduleContext, register_plan, register_schedule, register_steps
 from .plans.few_rows import plan_for_few
 from .plans.product import plan_product
 from .plans.strip import plan_strip
@@ -37,7 +37,7 @@ def tile_each(function: Operation, context: ScheduleContext) -> object:
 @register_steps("gpu")
 def describe_kernels(function: Operation, context: ScheduleContext) -> NoReturn:
     """Decline with the forms and plans of a PrimFunc's kernels, which no schedule steps express."""
-    from ...passes.loops.bufferized import copied  # rarely needed, and it imports many modules
+    from ...passes.kernels.loops.bufferized import copied  # rarely needed, and it imports many modules
 
     plans = [f"'{text_in(op, PLAN)}'" for op in structured_ops(function, named=True) if PLAN in op.attributes]
     module, machine = copied([function]), context.machine

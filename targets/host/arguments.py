@@ -15,7 +15,7 @@ from ...dialects.tir import dialect as tir
 from ...emit.arithmetic import convert, from_bits
 from ...emit.conversions import limits
 from ...emit.numbers import Number, as_i64, number, select
-from ...passes.lower_calls.dynamic_sizes import Sizes
+from ...passes.memory.lower_calls.dynamic_sizes import Sizes
 from ...support.suggest import counted
 from . import abi
 from .llvm_ops import address_of, behind, constant, load, stack, type_of

@@ -24,7 +24,7 @@ from ...dialects.relax.function_attributes import LIST, VALUE
 from ...dialects.tir import dialect as tir
 from ...emit.memrefs import MOST_BYTES, below
 from ...emit.numbers import Number, as_i64, as_index, number
-from ...passes.lower_calls.dynamic_sizes import Sizes
+from ...passes.memory.lower_calls.dynamic_sizes import Sizes
 from ...support.suggest import counted
 from . import abi
 from .arguments import ArgumentChecks, Checked, CheckedTensor

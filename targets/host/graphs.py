@@ -22,7 +22,7 @@ from ...bindings.navigation import (
 from ...dialects.core.infos import Info, TensorInfo
 from ...emit.loops import when
 from ...emit.numbers import number, operation
-from ...passes.lower_calls.stated import memory_of
+from ...passes.memory.lower_calls.stated import memory_of
 from . import abi
 from .arguments import CheckedTensor
 from .llvm_ops import address_of, constant, load, mark_end, stack, store, stored, type_of, view_of

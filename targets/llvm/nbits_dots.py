@@ -21,9 +21,9 @@ from ...dialects.relax.nbits import WORD
 from ...emit import loops, vectors
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, constant, number
-from ...passes.decompose.row_blocks import rounded_rows
+from ...passes.graph.decompose.row_blocks import rounded_rows
+from ...passes.kernels.schedule.dots import call_intrinsic
 from ...passes.legalize.call import LegalizeCall
-from ...passes.schedule.dots import call_intrinsic
 from ..core.machine import DotInstruction, Machine
 from .nbits_kernel import NbitsKernel, PackedMatrix, PanelTile, divided, whole_blocks
 from .objects.code_target import machine

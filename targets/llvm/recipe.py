@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from ...passes.graph.recipes.recipe import Op, Recipe, Share
 from ...passes.patterns.operator_patterns import is_op
 from ...passes.patterns.quantized_layers import quantized_conv, quantized_linear
 from ...passes.patterns.tree import wildcard
-from ...passes.recipes.recipe import Op, Recipe, Share
 from ..core.backend import ChosenTarget
 from .pipeline import machine
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ...bindings.ir import Operation
 from ...dialects.core.facts import OpPattern
-from ...passes.schedule.planning import plan_each
-from ...passes.schedule.registry import ScheduleContext, register_plan, register_schedule
+from ...passes.kernels.schedule.planning import plan_each
+from ...passes.kernels.schedule.registry import ScheduleContext, register_plan, register_schedule
 from .plans.conv import plan_conv
 from .plans.dot import plan_dot
 from .plans.elementwise import plan_elementwise

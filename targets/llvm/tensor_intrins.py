@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...passes.schedule.dot_intrins import register_dots
+from ...passes.kernels.schedule.dot_intrins import register_dots
 from .objects.dot_instructions import all_dot_instructions
 
 register_dots(all_dot_instructions())

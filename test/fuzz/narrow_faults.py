@@ -60,9 +60,9 @@ class Fault(NamedTuple):
         return next((pattern for part, pattern in _FIRST.items() if self.name.startswith(part)), "*")
 
 
-_ACCESS, _STEP, _DOTS = (f"passes/schedule/{name}.py" for name in ("vector_access", "vector_step", "dots"))
-_PAIRS, _PACKED = "passes/schedule/byte_pairs.py", "passes/schedule/packed_plans.py"
-_ZEROS, _ROUNDING = "passes/quantization/products.py", "targets/default/legalize_requantize.py"
+_ACCESS, _STEP, _DOTS = (f"passes/kernels/schedule/{name}.py" for name in ("vector_access", "vector_step", "dots"))
+_PAIRS, _PACKED = "passes/kernels/schedule/byte_pairs.py", "passes/kernels/schedule/packed_plans.py"
+_ZEROS, _ROUNDING = "passes/graph/quantization/products.py", "targets/default/legalize_requantize.py"
 _NBITS, _FLOATS = "targets/llvm/nbits_kernel.py", "emit/small_floats.py"
 
 FAULTS = (

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import numpy
 import onnx
 import quantized_models
-from relax_mlir.passes.partition.codegen import all_codegens
+from relax_mlir.passes.graph.partition.codegen import all_codegens
 from relax_mlir_proof.testing import cluster, isolated
 
 import relax_mlir as rx

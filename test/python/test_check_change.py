@@ -44,7 +44,7 @@ def test_files_that_differ_are_listed(checker: ModuleType, tmp_path: Path, monke
 
 
 def test_the_nearest_tests_come_first(checker: ModuleType) -> None:
-    found = checker.nearest_tests(["README.md", "passes/relax_inline.py", "test/python/test_contract.py"])
+    found = checker.nearest_tests(["README.md", "passes/graph/relax_inline.py", "test/python/test_contract.py"])
     assert found[0] == "test/python/test_contract.py"
     assert "test/passes/relax-inline.py" in found[1:5]
     assert not [test for test in found if test.startswith(("test/pytorch", "test/with_"))]

@@ -46,7 +46,7 @@ def problems(checker: ModuleType, root: Path, **files: str) -> list[str]:
         ("import relax_mlir.bindings", ""),
         ("import numpy", ""),
         ("from relax_mlir import Secret", "`relax_mlir.Secret` is not public"),
-        ("from relax_mlir.passes.fuse import regions", "the module `relax_mlir.passes.fuse` is not public"),
+        ("from relax_mlir.passes.graph.fuse import regions", "the module `relax_mlir.passes.graph.fuse` is not public"),
         ("from relax_mlir import passes", "`relax_mlir.passes` is not public"),
         ("from relax_mlir.passes import fuse", "the module `relax_mlir.passes` is not public"),
         ("import relax_mlir.targets.llvm.objects", "the module `relax_mlir.targets.llvm.objects` is not public"),

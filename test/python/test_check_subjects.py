@@ -13,12 +13,12 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     ("subject", "problem"),
     [
-        ("passes/fuse: keep producers with two consumers apart", ""),
+        ("passes/graph/fuse: keep producers with two consumers apart", ""),
         ("refactor: split the schedule of loops", ""),
         ("plugins/{dnnl,blas}: state fingerprints", ""),
         ("keep producers apart", "expected an area"),
-        ("passes/fuse: keep producers apart.", "expected an area"),
-        ("passes/fuse:keep producers apart", "expected an area"),
+        ("passes/graph/fuse: keep producers apart.", "expected an area"),
+        ("passes/graph/fuse:keep producers apart", "expected an area"),
         (f"passes: {'a' * 65}", "73 characters, expected at most 72"),
     ],
 )

@@ -128,7 +128,7 @@ print("\\n".join(set(sys.modules) - before))
 #: Python 3.11 has 579 and 1,480 of them; other versions differ a little. `bench/compile_time.py --first` prints both.
 _MOST_MODULES, _MOST_TEXTS = 583, 1600
 _NEEDLESS = (
-    "frontends.onnx frontends.script frontends.torch passes.gradient_rules passes.partition tools "
+    "frontends.onnx frontends.script frontends.torch passes.graph.gradient_rules passes.graph.partition tools "
     "targets.c. targets.cuda targets.opencl targets.spirv.passes targets.vulkan "
     "targets.core.llvm_ir_text"
 )

@@ -41,7 +41,7 @@ def package() -> Iterator[None]:
     """Register the package in the form of 1.0 while this module's tests run."""
     import contract_1_codegen
     from relax_mlir.passes.core.external import CODEGENS
-    from relax_mlir.passes.partition.planning import _PLANNERS
+    from relax_mlir.passes.graph.partition.planning import _PLANNERS
     from relax_mlir.support.external_runtime import _RUNTIMES
 
     yield

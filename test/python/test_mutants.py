@@ -91,7 +91,11 @@ def test_messages_and_annotations_stay(source: str) -> None:
 
 @pytest.mark.slow
 def test_every_mutation_of_the_product_is_python() -> None:
-    for file in ("passes/fuse/block.py", "dialects/core/symbols_expr.py", "passes/schedule/vector_nest.py"):
+    for file in (
+        "passes/graph/fuse/block.py",
+        "dialects/core/symbols_expr.py",
+        "passes/kernels/schedule/vector_nest.py",
+    ):
         source = (REPOSITORY / file).read_bytes()
         found = mutations.mutations_of(source)
         assert len(found) > 50, file
@@ -103,19 +107,19 @@ def test_every_mutation_of_the_product_is_python() -> None:
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("passes/relax_inline.py", "test/passes/relax-inline.py"),
+        ("passes/graph/relax_inline.py", "test/passes/relax-inline.py"),
         ("passes/core/pipeline.py", "test/python/test_pipeline.py"),
-        ("passes/fuse/block.py", "test/python/passes/test_tir_fuse.py"),
+        ("passes/graph/fuse/block.py", "test/python/passes/test_tir_fuse.py"),
         ("frontends/onnx/operators/microsoft_attention.py", "test/python/frontends/onnx/test_attention.py"),
         ("emit/windows.py", "test/python/targets/test_legalize_pool.py"),
         ("targets/default/legalize_softmax.py", "test/python/targets/test_legalize_softmax.py"),
         ("targets/default/intrinsics.py", "test/python/passes/test_lower_intrinsics.py"),
         ("targets/llvm/objects/native_code.py", "test/python/targets/test_units.py"),
         ("targets/host/passes/host_keep_arena.py", "test/targets/host/host-keep-arena.mlir"),
-        ("passes/decompose/definitions/norms.py", "test/python/passes/test_decompose_ops.py"),
+        ("passes/graph/decompose/definitions/norms.py", "test/python/passes/test_decompose_ops.py"),
         ("frontends/onnx/operators/pools.py", "test/python/frontends/onnx/test_pools.py"),
         ("dialects/relax/infer/joining.py", "test/dialects/relax/manipulate.mlir"),
-        ("passes/primitives/cache_write.py", "test/passes/primitives/refusals-buffers.py"),
+        ("passes/kernels/primitives/cache_write.py", "test/passes/primitives/refusals-buffers.py"),
         ("plugins/tvm/relax_mlir_tvm/primitives/blockize.py", "plugins/tvm/test/primitives/refusals-blocks.py"),
         ("plugins/c/relax_mlir_c/steps.py", "plugins/c/test/lit/c-steps.py"),
         ("plugins/c/relax_mlir_c/source/same_sizes.py", "plugins/c/test/test_c_same_sizes.py"),

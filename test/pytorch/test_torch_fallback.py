@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from relax_mlir.frontends.core.problems import Problem, Problems
-from relax_mlir.passes.tir_use_tuned import UseTuned
+from relax_mlir.passes.kernels.tir_use_tuned import UseTuned
 from relax_mlir.support.errors import RelaxError
 from relax_mlir_torch.compile import torch_compile
 from relax_mlir_torch.program_main import AddedGraph

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import export
-from relax_mlir.passes.tir_use_tuned import UseTuned
+from relax_mlir.passes.kernels.tir_use_tuned import UseTuned
 from relax_mlir_jax import jax_arrays
 
 import relax_mlir as rx

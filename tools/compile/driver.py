@@ -52,7 +52,7 @@ from .reporting import Recording
 if TYPE_CHECKING:
     from ...frontends.core.limits import Limits
     from ...frontends.onnx.inputs import InputShape
-    from ...passes.relax_partition import Partition
+    from ...passes.graph.relax_partition import Partition
 
 # Constants with more elements, or longer text, are elided in files for inspection.
 _SHOWN_ELEMENTS = 256
@@ -181,7 +181,7 @@ class Compilation:
 
     def _tell_partition(self) -> None:
         if self.arguments["partition"]:
-            from ...passes.partition.table import explanation, partition_table
+            from ...passes.graph.partition.table import explanation, partition_table
 
             facts = self._recording.journal.facts
             explained = explanation(facts) if self.arguments["explain-partition"] else ""
@@ -189,7 +189,7 @@ class Compilation:
 
     def _tell_schedules(self) -> None:
         if self.arguments["explain-schedules"]:
-            from ...passes.schedule.explanation import explain
+            from ...passes.kernels.schedule.explanation import explain
 
             self.driver.stderr.write(explain(self._recording.journal.facts))
 
@@ -422,7 +422,7 @@ def _stages_for(emit: str, options: CompileOptions, arguments: Arguments) -> Sta
     last = "fuse" if emit == "tir" else arguments["stop"] or ""
     stages = options.stages()
     if emit == INPUT:
-        from ...passes.partition_stages import before_partition
+        from ...passes.graph.partition_stages import before_partition
 
         stages = before_partition(stages)
     if emit == "schedules":
@@ -436,7 +436,7 @@ def _stages_for(emit: str, options: CompileOptions, arguments: Arguments) -> Sta
 
 def _partition(arguments: Arguments) -> Partition:
     """Return the codegens and options of --partition and related options."""
-    from ...passes.relax_partition import Partition
+    from ...passes.graph.relax_partition import Partition
 
     codegens = tuple(name for text in arguments["partition"] for name in split_list(text))
     return Partition(codegens=codegens, plan=arguments["partition-plan"], explain=arguments["explain-partition"])

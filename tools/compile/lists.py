@@ -14,8 +14,8 @@ from ...support.registry import table
 def _codegens_text(_: bool) -> str:
     """Return a list of the codegens with their options and patterns."""
     from ... import all_codegens
-    from ...passes.partition.codegen import options_of
-    from ...passes.partition.options import options_text
+    from ...passes.graph.partition.codegen import options_of
+    from ...passes.graph.partition.options import options_text
 
     lines = []
     for codegen in all_codegens():

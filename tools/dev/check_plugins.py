@@ -21,15 +21,16 @@ from plugin_tests import NEEDED
 PUBLIC = (
     "bindings compilation dialects emit frontends.core frontends.front_end frontends.module frontends.onnx.export "
     "frontends.onnx.importer frontends.onnx.onnx_node frontends.onnx.order frontends.onnx.problems "
-    "frontends.onnx.tensor_data frontends.reader passes.core passes.decompose.registry "
-    "passes.decompose.tensor_formulas passes.evaluate passes.gradient_rules passes.intrinsics "
-    "passes.layout.conversion passes.legalize passes.loops "
-    "passes.outline_tensors.plain_functions passes.params passes.partition "
-    "passes.partition_stages passes.parts passes.patterns passes.primitives passes.quantization passes.recipes "
-    "passes.relax_bind_symbolic_vars passes.relax_fuse_dequantize_matmul passes.relax_inline passes.relax_observe "
-    "passes.relax_unbind_params passes.scales passes.schedule passes.tir_check_bounds runtime support targets.core "
-    "targets.default targets.gpu targets.host targets.llvm.intrinsics targets.llvm.objects.code_target targets.text "
-    "tools.common tools.compile.progress tools.compile.reporting tools.opt tools.run"
+    "frontends.onnx.tensor_data frontends.reader passes.core passes.evaluate passes.graph.decompose.registry "
+    "passes.graph.decompose.tensor_formulas passes.graph.gradient_rules passes.graph.layout.conversion "
+    "passes.graph.outline_tensors.plain_functions passes.graph.params passes.graph.partition "
+    "passes.graph.partition_stages passes.graph.parts passes.graph.quantization passes.graph.recipes "
+    "passes.graph.relax_bind_symbolic_vars passes.graph.relax_fuse_dequantize_matmul passes.graph.relax_inline "
+    "passes.graph.relax_observe passes.graph.relax_unbind_params passes.graph.scales passes.kernels.intrinsics "
+    "passes.kernels.loops passes.kernels.primitives passes.kernels.schedule passes.kernels.tir_check_bounds "
+    "passes.legalize passes.patterns runtime support targets.core targets.default targets.gpu targets.host "
+    "targets.llvm.intrinsics targets.llvm.objects.code_target targets.text tools.common tools.compile.progress "
+    "tools.compile.reporting tools.opt tools.run"
 ).split()
 #: Public modules without a list of names. All of their names are public.
 _WHOLE = frozenset(f"{PACKAGE}.{name}" for name in ("relax", "tir", "attrs", "loops", "script"))

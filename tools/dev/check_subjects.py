@@ -19,7 +19,7 @@ def problem_of(subject: str) -> str:
     if len(subject) > _MOST:
         return f"{len(subject)} characters, expected at most {_MOST}"
     if not _FORM.fullmatch(subject):
-        return "expected an area and a sentence without a period, such as `passes/fuse: keep producers apart`"
+        return "expected an area and a sentence without a period, such as `passes/graph/fuse: keep producers apart`"
     return ""
 
 

@@ -223,7 +223,7 @@ def checksum(rows: list[str], target: str = "llvm") -> str:
     results."""
     from relax_mlir.bindings.mlir import ir
     from relax_mlir.dialects.context import create_context
-    from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
+    from relax_mlir.passes.kernels.tir_lower_intrinsics import LowerIntrinsics
 
     digest = hashlib.sha256()
     for fast_math in (False, True):

@@ -48,10 +48,10 @@ CAPABILITIES = (
     Capability("TVMScript, in and out", "frontends/script dialects/script", "TVM 10,197"),
     Capability(
         "schedules: loop tree and primitives",
-        "passes/loops passes/primitives plugins/tvm/relax_mlir_tvm",
+        "passes/kernels/loops passes/kernels/primitives plugins/tvm/relax_mlir_tvm",
         "TVM 28,825; exo 30,483; tinygrad 905",
     ),
-    Capability("planned loops of CPUs", "passes/schedule targets/llvm/plans", "IREE's LLVMCPU 14,008"),
+    Capability("planned loops of CPUs", "passes/kernels/schedule targets/llvm/plans", "IREE's LLVMCPU 14,008"),
     Capability(
         "SPIR-V, Vulkan, OpenCL",
         "plugins/spirv/relax_mlir_spirv",
@@ -60,11 +60,13 @@ CAPABILITIES = (
     Capability("WebGPU", "plugins/webgpu/relax_mlir_webgpu targets/webgpu runtime/webgpu", "TVM 2,324; tinygrad 336"),
     Capability(
         "gradients and training",
-        "passes/gradient_rules.py plugins/training/relax_mlir_training",
+        "passes/graph/gradient_rules.py plugins/training/relax_mlir_training",
         "TVM 4,400",
     ),
     Capability("proof: reference interpreter, check, reduce, bisect", "plugins/proof/relax_mlir_proof", "xDSL 6,079"),
-    Capability("quantization", "plugins/quantize/relax_mlir_quantize passes/recipes passes/quantization", ""),
+    Capability(
+        "quantization", "plugins/quantize/relax_mlir_quantize passes/graph/recipes passes/graph/quantization", ""
+    ),
     Capability(
         "codegens of libraries", "plugins/dnnl plugins/blas plugins/nvidia plugins/tensorrt plugins/onnxruntime", ""
     ),

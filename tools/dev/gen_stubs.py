@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write the stubs for editors and type checkers.
 
-They are dialects/<dialect>/__init__.pyi from the operator tables, passes/loops/steps.pyi from the primitives of
+They are dialects/<dialect>/__init__.pyi from the operator tables, passes/kernels/loops/steps.pyi from the primitives of
 schedules, and relax_mlir/*.pyi from the list of its names.
 """
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from relax_mlir.dialects.core.dialect import Dialect
 
 DIALECTS = Path(__file__).resolve().parents[2] / "dialects"
-STEPS = DIALECTS.parent / "passes" / "loops" / "steps.pyi"
+STEPS = DIALECTS.parent / "passes" / "kernels" / "loops" / "steps.pyi"
 #: Package with the primitives of STEPS. Type checkers see primitives of plug-ins as Any.
-PRIMITIVES = "relax_mlir.passes.primitives."
+PRIMITIVES = "relax_mlir.passes.kernels.primitives."
 FRONT_DOOR = DIALECTS.parent / "relax_mlir"
 FRONT_DOOR_HEAD = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,7 @@ HEAD = """\
 """
 STEPS_HEAD = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Written by tools/dev/gen_stubs.py from passes/primitives (`make generate`): do not edit.
+# Written by tools/dev/gen_stubs.py from passes/kernels/primitives (`make generate`): do not edit.
 from collections.abc import Callable, Sequence
 
 from .handles import BlockRV, IndexMap, LoopRV
@@ -59,8 +59,8 @@ def stub(dialect: Dialect) -> str:
 
 def steps() -> str:
     """Return the primitives of schedules as methods."""
-    from relax_mlir.passes.loops.primitives import find_primitive, primitive_names
-    from relax_mlir.passes.loops.schedule import ALSO
+    from relax_mlir.passes.kernels.loops.primitives import find_primitive, primitive_names
+    from relax_mlir.passes.kernels.loops.schedule import ALSO
 
     own = [name for name in primitive_names() if find_primitive(name).function.__module__.startswith(PRIMITIVES)]
     names = sorted([*own, *ALSO])

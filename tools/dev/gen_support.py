@@ -12,7 +12,7 @@ from generated import cell, main
 
 if TYPE_CHECKING:
     from relax_mlir.dialects.core.operator import Operator
-    from relax_mlir.passes.partition.codegen import Codegen
+    from relax_mlir.passes.graph.partition.codegen import Codegen
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "support.md"
 HEAD = """\
@@ -63,7 +63,7 @@ def own_codegens() -> list[type[Codegen]]:
 
 
 def codegens() -> str:
-    from relax_mlir.passes.partition.codegen import operators_of, options_of
+    from relax_mlir.passes.graph.partition.codegen import operators_of, options_of
 
     rows = []
     for each in own_codegens():
@@ -77,8 +77,8 @@ def codegens() -> str:
 
 def operators() -> str:
     from relax_mlir.frontends.onnx.export.registry import exported_names
-    from relax_mlir.passes.layout.registry import find_layout_rule
-    from relax_mlir.passes.partition.codegen import operators_of
+    from relax_mlir.passes.graph.layout.registry import find_layout_rule
+    from relax_mlir.passes.graph.partition.codegen import operators_of
 
     from relax_mlir import all_decompositions, all_evaluations, all_gradients, all_rules, registered_dialects
 

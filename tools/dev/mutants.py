@@ -2,7 +2,7 @@
 """Insert small bugs into the product, one at a time, and report the bugs that the tests which mirror the file notice.
 
     mutants.py                                  files that differ from main, 40 bugs
-    mutants.py passes/fuse/block.py --sample 0  one file, all its bugs
+    mutants.py passes/graph/fuse/block.py --sample 0  one file, all its bugs
     mutants.py --all --sample 100 --seed 7      drawn from the whole product
 
 The bugs are inserted into a copy of the tree. The same seed gives the same bugs. Tests with torch, jax and TVM run in

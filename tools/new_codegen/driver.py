@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ...dialects.core.dialect import registered_dialects
-from ...passes.partition.codegen import all_codegens
+from ...passes.graph.partition.codegen import all_codegens
 from ...support.errors import OptionError
 from ...support.version import VERSION
 from ...targets.core.registry import all_targets

@@ -10,15 +10,15 @@ from ...dialects.core.dialect import all_ops
 from ...dialects.core.documentation import docstring
 from ...dialects.core.operator import Operator
 from ...frontends.onnx.registry import NodeConverter, all_converters
-from ...passes.decompose.registry import find_decomposition
 from ...passes.evaluate.references import meaning_of
 from ...passes.evaluate.registry import find_evaluation
-from ...passes.gradient_rules import find_gradient, reason_against
-from ...passes.intrinsics.registry import all_intrinsic_rules
-from ...passes.layout.registry import find_layout_rule
+from ...passes.graph.decompose.registry import find_decomposition
+from ...passes.graph.gradient_rules import find_gradient, reason_against
+from ...passes.graph.layout.registry import find_layout_rule
+from ...passes.graph.relax_canonicalize import Canonicalize
+from ...passes.kernels.intrinsics.registry import all_intrinsic_rules
+from ...passes.kernels.schedule.registry import all_plan_rules, all_schedules
 from ...passes.legalize.rules import all_rules
-from ...passes.relax_canonicalize import Canonicalize
-from ...passes.schedule.registry import all_plan_rules, all_schedules
 from ...support.blaming import place_of
 from ...support.errors import OptionError
 from ...support.registry import table

@@ -13,9 +13,9 @@ from ...dialects.context import create_context
 from ...dialects.core.dialect import registered_dialects
 from ...passes.core.options import describe_type, option_fields
 from ...passes.core.registry import all_passes
-from ...passes.intrinsics.registry import intrinsics_table
+from ...passes.kernels.intrinsics.registry import intrinsics_table
+from ...passes.kernels.schedule.registry import all_schedules, steps_rules
 from ...passes.legalize.rules import all_rules
-from ...passes.schedule.registry import all_schedules, steps_rules
 from ...support.errors import OptionError
 from ...support.suggest import suggest
 from ..common import command_line
@@ -127,8 +127,8 @@ def schedules_text(target: str) -> str:
 
 def primitives_text() -> str:
     """Return the steps of rx.Schedule with their usage, and the intrinsics that tensorize accepts."""
-    from ...passes.loops.intrins import all_intrins  # imported here because schedules need many modules
-    from ...passes.loops.primitives import find_primitive, primitive_names
+    from ...passes.kernels.loops.intrins import all_intrins  # imported here because schedules need many modules
+    from ...passes.kernels.loops.primitives import find_primitive, primitive_names
 
     lines = ["Steps of schedules:"]
     for name in primitive_names():

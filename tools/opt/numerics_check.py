@@ -7,7 +7,7 @@ from ... import Instrument
 from ...bindings.ir import Operation
 from ...bindings.navigation import outermost
 from ...dialects.core.ir_attributes import NUMERICS
-from ...passes.tir_check_numerics import violations
+from ...passes.kernels.tir_check_numerics import violations
 from ...support.errors import RefusalError
 
 _ORDER, _FUSE, _APPLY = "llvm-order-reductions", "llvm-fuse-multiply-add", "tir-apply-plan"

@@ -2,8 +2,8 @@
 """Loops over tensors: scf.for if only a count ends the loop, else scf.while.
 
 A loop carries states and gathers rows. The sizes of states may change between iterations. Rows are appended to a
-growing tensor, which a counted loop does not copy at the end (passes/lower_calls/gathering.py). If the sizes of a row
-are unknown, the loop appends the elements of the row and carries its shape.
+growing tensor, which a counted loop does not copy at the end (passes/memory/lower_calls/gathering.py). If the sizes of
+a row are unknown, the loop appends the elements of the row and carries its shape.
 """
 
 from __future__ import annotations

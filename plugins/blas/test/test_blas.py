@@ -15,7 +15,7 @@ from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir import relax
-from relax_mlir.passes.partition.codegen import find_codegen
+from relax_mlir.passes.graph.partition.codegen import find_codegen
 from relax_mlir.runtime import to_numpy
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.support.external_bytes import PartFunction, packed, unpacked

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.passes.structures.structure import Later, Structure
+from relax_mlir.passes.kernels.structures.structure import Later, Structure
 from relax_mlir_blas.products import biases, products, relus
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from relax_mlir.bindings.ir import OpView
 from relax_mlir.emit.numbers import Number, numbers, operation
-from relax_mlir.passes.intrinsics.registry import register_lower_intrinsic
+from relax_mlir.passes.kernels.intrinsics.registry import register_lower_intrinsic
 from relax_mlir.targets.default.intrinsics import WIDE
 
 _OF_MATH = {

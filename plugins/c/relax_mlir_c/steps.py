@@ -16,12 +16,12 @@ from relax_mlir.bindings.ir import Operation
 from relax_mlir.bindings.navigation import symbol_name
 from relax_mlir.dialects.core.symbols_expr import Size, variables_of
 from relax_mlir.emit.memrefs import storage_bytes
-from relax_mlir.passes.loops.body_scalars import Compute, Element
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
-from relax_mlir.passes.loops.ranges import factor_of
-from relax_mlir.passes.loops.schedule import Schedule
-from relax_mlir.passes.loops.tree import REDUCE, SPATIAL, Access, Block, Iter
-from relax_mlir.passes.schedule.registry import ScheduleContext, register_steps
+from relax_mlir.passes.kernels.loops.body_scalars import Compute, Element
+from relax_mlir.passes.kernels.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.kernels.loops.ranges import factor_of
+from relax_mlir.passes.kernels.loops.schedule import Schedule
+from relax_mlir.passes.kernels.loops.tree import REDUCE, SPATIAL, Access, Block, Iter
+from relax_mlir.passes.kernels.schedule.registry import ScheduleContext, register_steps
 from relax_mlir.support.errors import RelaxError
 
 #: Tile sizes. With fewer columns GCC unrolls the loop instead of vectorizing it.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from relax_mlir.dialects.relax.known_constants import splat
-from relax_mlir.passes.parts.operator_checks import call_at
+from relax_mlir.passes.graph.parts.operator_checks import call_at
 from relax_mlir.patterns import GraphPattern, Match, is_const, is_op, match, wildcard
 from relax_mlir.rewriting import Operation, made_by
 

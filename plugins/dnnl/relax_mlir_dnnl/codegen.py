@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from relax_mlir import Recipe, RefusalError
 from relax_mlir.codegens import Codegen, CodegenOption, register_codegen
-from relax_mlir.passes.parts.flat_graph import public_functions
+from relax_mlir.passes.graph.parts.flat_graph import public_functions
 from relax_mlir.recipes import Op
 from relax_mlir.rewriting import Operation
 from relax_mlir.runtime import packed

@@ -12,7 +12,7 @@ from relax_mlir.codegens import node_names
 from relax_mlir.dialects.core.dialect import row_of
 from relax_mlir.dialects.core.symbols import Dim, SymExpr, product, sym
 from relax_mlir.dialects.relax.known_constants import STORAGE_NAME
-from relax_mlir.passes.parts.flat_graph import FlatGraph, FlatNode, Ref, numbers_in
+from relax_mlir.passes.graph.parts.flat_graph import FlatGraph, FlatNode, Ref, numbers_in
 
 from . import fusing
 from .fused_activation import Activation

@@ -11,8 +11,8 @@ from relax_mlir.dialects.core.symbols import Dim
 from relax_mlir.dialects.relax.infer.layouts import Layout, layouts_of
 from relax_mlir.dialects.relax.infer.windows import each_dimension, windows_of
 from relax_mlir.dialects.relax.values import shape_of
-from relax_mlir.passes.parts.flat_graph import FlatNode
-from relax_mlir.passes.parts.operator_checks import is_static, order_of
+from relax_mlir.passes.graph.parts.flat_graph import FlatNode
+from relax_mlir.passes.graph.parts.operator_checks import is_static, order_of
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter

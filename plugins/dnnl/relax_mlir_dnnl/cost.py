@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from relax_mlir.codegens import seconds_of
 from relax_mlir.dialects.relax.known_constants import is_constant
-from relax_mlir.passes.parts.operator_checks import call_at
+from relax_mlir.passes.graph.parts.operator_checks import call_at
 from relax_mlir.rewriting import Operation
 
 from .convolutions import CONVOLUTIONS, TRANSPOSED

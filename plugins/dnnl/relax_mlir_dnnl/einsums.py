@@ -9,7 +9,7 @@ from typing import NamedTuple
 from relax_mlir.dialects.core.opdef import Call
 from relax_mlir.dialects.core.symbols import Dim, equal
 from relax_mlir.dialects.relax.infer.einsum import parse_subscripts
-from relax_mlir.passes.parts.flat_graph import FlatNode, Ref
+from relax_mlir.passes.graph.parts.flat_graph import FlatNode, Ref
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter

@@ -11,7 +11,7 @@ from relax_mlir.dialects.core.opdef import Call
 from relax_mlir.dialects.core.symbols import Dim, equal
 from relax_mlir.dialects.relax.known_constants import floats_of, splat
 from relax_mlir.dialects.relax.values import normal_axis
-from relax_mlir.passes.parts.operator_checks import same
+from relax_mlir.passes.graph.parts.operator_checks import same
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter
@@ -19,7 +19,7 @@ from .rules import CHECKS, converts
 from .runtime.description import Argument
 
 if TYPE_CHECKING:
-    from relax_mlir.passes.parts.flat_graph import FlatNode, Ref
+    from relax_mlir.passes.graph.parts.flat_graph import FlatNode, Ref
 
 
 RELU, TANH, ELU, SQUARE, ABS, SQRT, LINEAR, SOFT_RELU = 32, 33, 34, 35, 36, 37, 38, 39

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.parts.flat_graph import FlatNode
-from relax_mlir.passes.parts.operator_checks import permuted_order
+from relax_mlir.passes.graph.parts.flat_graph import FlatNode
+from relax_mlir.passes.graph.parts.operator_checks import permuted_order
 
 from .converter import Converter
 from .rules import converts

@@ -8,8 +8,8 @@ from math import prod
 
 from relax_mlir.dialects.core.opdef import Call
 from relax_mlir.dialects.relax.values import normal_axis
-from relax_mlir.passes.parts.flat_graph import FlatNode, Ref
-from relax_mlir.passes.parts.operator_checks import normal_axes, refuse_reduction
+from relax_mlir.passes.graph.parts.flat_graph import FlatNode, Ref
+from relax_mlir.passes.graph.parts.operator_checks import normal_axes, refuse_reduction
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter

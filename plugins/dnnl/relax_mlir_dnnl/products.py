@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.core.opdef import Call
 from relax_mlir.dialects.core.symbols import Dim, equal
-from relax_mlir.passes.parts.flat_graph import FlatNode
+from relax_mlir.passes.graph.parts.flat_graph import FlatNode
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from relax_mlir.dialects.core.opdef import Call
 from relax_mlir.dialects.relax.known_constants import elements_of
 from relax_mlir.dialects.relax.values import normal_axis
-from relax_mlir.passes.parts.flat_graph import FlatNode, Ref, numbers_in
+from relax_mlir.passes.graph.parts.flat_graph import FlatNode, Ref, numbers_in
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import TensorInfo
-from relax_mlir.passes.parts.operator_checks import OperatorChecks
-from relax_mlir.passes.parts.operator_rules import Rules
+from relax_mlir.passes.graph.parts.operator_checks import OperatorChecks
+from relax_mlir.passes.graph.parts.operator_rules import Rules
 
 from .machine import why_not_computed
 

@@ -11,7 +11,7 @@ import relax_mlir as rx
 from before_after import changed, random_arrays, results_of
 from external_parts import assert_close, built, is_left, main_of
 from relax_mlir.bindings.navigation import last_of, operations_of
-from relax_mlir.passes.partition.options import option_values
+from relax_mlir.passes.graph.partition.options import option_values
 from relax_mlir.support.external_bytes import unpacked
 from relax_mlir_dnnl.codegen import Dnnl
 from relax_mlir_dnnl.runtime.description import DnnlFunction, DnnlPart

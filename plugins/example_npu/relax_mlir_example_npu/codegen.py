@@ -12,14 +12,14 @@ from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.work import work_of
 from relax_mlir.dialects.relax.known_constants import NUMPY_NAME
 from relax_mlir.dialects.relax.values import dtype_of
-from relax_mlir.passes.partition.codegen import Codegen, register_codegen
-from relax_mlir.passes.partition.options import CodegenOption
-from relax_mlir.passes.partition.pricing import estimate
-from relax_mlir.passes.partition.steps import PartStep, Steps
+from relax_mlir.passes.graph.partition.codegen import Codegen, register_codegen
+from relax_mlir.passes.graph.partition.options import CodegenOption
+from relax_mlir.passes.graph.partition.pricing import estimate
+from relax_mlir.passes.graph.partition.steps import PartStep, Steps
+from relax_mlir.passes.graph.recipes.recipe import Op, Recipe, Share
 from relax_mlir.passes.patterns.matched import Match
 from relax_mlir.passes.patterns.operator_patterns import is_op
 from relax_mlir.passes.patterns.tree import GraphPattern, is_const, wildcard
-from relax_mlir.passes.recipes.recipe import Op, Recipe, Share
 from relax_mlir.support.errors import RefusalError
 from relax_mlir.support.external_bytes import PartFunction, packed
 from relax_mlir.support.requantization import Requantize

@@ -24,7 +24,7 @@ from .jax_modules import imported, main_of
 
 if TYPE_CHECKING:
     from jax.stages import Traced
-    from relax_mlir.passes.partition_stages import Wanted
+    from relax_mlir.passes.graph.partition_stages import Wanted
     from relax_mlir.runtime import Executable
 
 #: Static arguments by position and by name, with their types.

@@ -10,7 +10,7 @@ from relax_mlir import TensorInfo
 from relax_mlir.codegens import Codegen, CodegenOption, Steps, register_codegen
 from relax_mlir.dialects.core.symbols import Dim
 from relax_mlir.dialects.relax.values import tensor_info
-from relax_mlir.passes.parts.operator_checks import refuse_quantized
+from relax_mlir.passes.graph.parts.operator_checks import refuse_quantized
 from relax_mlir.patterns import GraphPattern, Match, is_op, wildcard
 from relax_mlir.rewriting import Operation
 from relax_mlir.runtime import packed

@@ -13,7 +13,7 @@ from relax_mlir.dialects.core.opdef import Call
 from relax_mlir.dialects.relax.infer.layouts import layouts_of
 from relax_mlir.dialects.relax.infer.windows import windows_of
 from relax_mlir.dialects.relax.values import tensor_info
-from relax_mlir.passes.parts.operator_checks import call_at, refuse_quantized
+from relax_mlir.passes.graph.parts.operator_checks import call_at, refuse_quantized
 from relax_mlir.patterns import Match, is_op, wildcard
 from relax_mlir.rewriting import Operation, operations_in
 from relax_mlir.runtime import packed

@@ -15,7 +15,7 @@ import relax_mlir as rx
 from compiling import array, built, floats, module_with
 from relax_mlir import relax
 from relax_mlir.frontends.onnx.export import model_writer
-from relax_mlir.passes.partition.codegen import find_codegen
+from relax_mlir.passes.graph.partition.codegen import find_codegen
 from relax_mlir.patterns import match
 from relax_mlir.support.external_bytes import unpacked
 from relax_mlir_onnxruntime.runtime import SessionPart

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects.relax.known_constants import floats_of
 from relax_mlir.dialects.relax.values import shape_of
-from relax_mlir.passes.scales.weights import Weighted
+from relax_mlir.passes.graph.scales.weights import Weighted
 
 from .layer_products import Bias, Channels, bias_of, channel_shape, name_of, product_of
 from .placement import Placement

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from relax_mlir.compilation.compiling import compile
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.recipes.operand_types import OperandType
+from relax_mlir.passes.graph.recipes.operand_types import OperandType
 from relax_mlir.support.blaming import blaming
 from relax_mlir.support.errors import ModelError, OptionError
 from relax_mlir.support.suggest import counted

@@ -19,9 +19,9 @@ from relax_mlir.dialects.relax.constants import storage_dtype
 from relax_mlir.dialects.relax.function_attributes import argument_names
 from relax_mlir.frontends.module import Module
 from relax_mlir.passes.core.stages import Stages
-from relax_mlir.passes.params.signature import state_type
-from relax_mlir.passes.relax_bind_symbolic_vars import BindSymbolicVars
-from relax_mlir.passes.relax_observe import return_values
+from relax_mlir.passes.graph.params.signature import state_type
+from relax_mlir.passes.graph.relax_bind_symbolic_vars import BindSymbolicVars
+from relax_mlir.passes.graph.relax_observe import return_values
 from relax_mlir.runtime import to_numpy
 from relax_mlir.support.errors import ModelError, OptionError
 from relax_mlir.support.suggest import counted, suggest

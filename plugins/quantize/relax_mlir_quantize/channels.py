@@ -7,9 +7,9 @@ from relax_mlir.bindings.ir import Operation, Value
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.relax.known_constants import is_constant
+from relax_mlir.passes.graph.recipes.recipe import Op
+from relax_mlir.passes.graph.recipes.stated_types import DATA, channel_axis, channel_axis_of_result
 from relax_mlir.passes.patterns.matched import Match
-from relax_mlir.passes.recipes.recipe import Op
-from relax_mlir.passes.recipes.stated_types import DATA, channel_axis, channel_axis_of_result
 
 
 def refusal_of_constants(op: Op, match: Match) -> str:

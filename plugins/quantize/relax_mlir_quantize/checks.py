@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from relax_mlir.bindings.ir import Operation
 from relax_mlir.bindings.navigation import body_of, operations_of
 from relax_mlir.dialects.relax.known_constants import floats_of, is_constant
-from relax_mlir.passes.recipes.recipe import Recipe
+from relax_mlir.passes.graph.recipes.recipe import Recipe
 from relax_mlir.support.errors import ModelError, OptionError
 from relax_mlir.support.suggest import counted, suggest
 

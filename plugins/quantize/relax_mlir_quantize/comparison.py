@@ -15,9 +15,9 @@ from relax_mlir.dialects import relax
 from relax_mlir.dialects.core.codec import decode, encode
 from relax_mlir.dialects.core.infos import TensorInfo, tensor
 from relax_mlir.dialects.core.ir_attributes import INPUT_GROUPS
-from relax_mlir.passes.params.signature import state_type
-from relax_mlir.passes.recipes.recipe import RESULT
-from relax_mlir.passes.relax_observe import return_values
+from relax_mlir.passes.graph.params.signature import state_type
+from relax_mlir.passes.graph.recipes.recipe import RESULT
+from relax_mlir.passes.graph.relax_observe import return_values
 
 from .calibration import function_named
 from .placement import Layer

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from relax_mlir.bindings.navigation import users_of
 from relax_mlir.dialects.relax.known_constants import CONSTANTS, floats_of
-from relax_mlir.passes.scales.weights import Weighted
+from relax_mlir.passes.graph.scales.weights import Weighted
 
 from .layer_products import Bias, bias_of, channel_shape, name_of, product_of
 from .placement import Layer, Placement

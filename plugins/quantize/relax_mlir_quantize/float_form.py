@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from relax_mlir.passes.graph.recipes.forms import DEQUANTIZE, QUANTIZE, is_only, is_quantized_form, with_operands
+from relax_mlir.passes.graph.recipes.stated_dtypes import is_quantized_type
 from relax_mlir.passes.patterns.matched import Match
 from relax_mlir.passes.patterns.operator_patterns import Every, Op, ResultPattern
 from relax_mlir.passes.patterns.outputs import Outputs
 from relax_mlir.passes.patterns.tree import Check, Checked, Condition, Either, GraphPattern, OfType, Repeated, UsedOnce
-from relax_mlir.passes.recipes.forms import DEQUANTIZE, QUANTIZE, is_only, is_quantized_form, with_operands
-from relax_mlir.passes.recipes.stated_dtypes import is_quantized_type
 from relax_mlir.support.errors import RelaxError
 
 

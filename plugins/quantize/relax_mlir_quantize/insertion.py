@@ -13,8 +13,8 @@ from relax_mlir.dialects import relax
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.known_constants import floats_of
 from relax_mlir.dialects.relax.values import dtype_of
-from relax_mlir.passes.recipes.operand_types import OperandType
-from relax_mlir.passes.recipes.stated_types import DATA
+from relax_mlir.passes.graph.recipes.operand_types import OperandType
+from relax_mlir.passes.graph.recipes.stated_types import DATA
 from relax_mlir.support.errors import RelaxError
 
 from .channels import axis_of_bias

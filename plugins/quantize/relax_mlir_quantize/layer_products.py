@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from relax_mlir.bindings.ir import Operation, Value
 from relax_mlir.dialects.relax.known_constants import is_constant
 from relax_mlir.dialects.relax.values import shape_of
-from relax_mlir.passes.scales.weights import WEIGHTED, Weighted, weighted
+from relax_mlir.passes.graph.scales.weights import WEIGHTED, Weighted, weighted
 
 from .placement import Layer
 

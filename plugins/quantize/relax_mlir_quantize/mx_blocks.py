@@ -17,8 +17,8 @@ from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.constants import storage_dtype
 from relax_mlir.dialects.relax.known_constants import is_constant
 from relax_mlir.dialects.relax.values import dtype_of, shape_of
+from relax_mlir.passes.graph.recipes.operand_types import OperandType
 from relax_mlir.passes.patterns.matched import Match
-from relax_mlir.passes.recipes.operand_types import OperandType
 
 from .runtime_scales import Dynamic
 

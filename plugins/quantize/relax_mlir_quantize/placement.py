@@ -13,12 +13,12 @@ from relax_mlir.bindings.navigation import body_of, made_by, operations_in, oper
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.relax.known_constants import is_constant
+from relax_mlir.passes.graph.recipes.forms import is_quantized_form
+from relax_mlir.passes.graph.recipes.operand_types import OperandType
+from relax_mlir.passes.graph.recipes.recipe import RESULT, Fixed, Op, Recipe, Tensor
 from relax_mlir.passes.patterns.match import matches_of, why_not
 from relax_mlir.passes.patterns.matched import Match
 from relax_mlir.passes.patterns.tree import GraphPattern
-from relax_mlir.passes.recipes.forms import is_quantized_form
-from relax_mlir.passes.recipes.operand_types import OperandType
-from relax_mlir.passes.recipes.recipe import RESULT, Fixed, Op, Recipe, Tensor
 from relax_mlir.support.errors import RelaxError
 
 from .channels import refusal_of_constants

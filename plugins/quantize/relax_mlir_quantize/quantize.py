@@ -14,9 +14,9 @@ from relax_mlir.compilation.compiling import lower
 from relax_mlir.compilation.reader_hints import reader_hints
 from relax_mlir.frontends.module import Module
 from relax_mlir.passes.core.stages import Stages
-from relax_mlir.passes.partition_stages import before_partition, with_partition
-from relax_mlir.passes.recipes.asked_layout import check_layout, layout_passes
-from relax_mlir.passes.recipes.recipe import Recipe
+from relax_mlir.passes.graph.partition_stages import before_partition, with_partition
+from relax_mlir.passes.graph.recipes.asked_layout import check_layout, layout_passes
+from relax_mlir.passes.graph.recipes.recipe import Recipe
 from relax_mlir.support.argument_types import types_checked
 from relax_mlir.support.callbacks import enters
 from relax_mlir.support.errors import ModelError, OptionError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from relax_mlir.bindings.ir import Operation, Value
 from relax_mlir.dialects.relax.known_constants import floats_of
-from relax_mlir.passes.recipes.stated_types import DATA, channel_axis
+from relax_mlir.passes.graph.recipes.stated_types import DATA, channel_axis
 from relax_mlir.support.errors import RelaxError
 
 from .channels import axis_of_bias

@@ -15,7 +15,7 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects import relax
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import dtype_of
-from relax_mlir.passes.recipes.operand_types import OperandType
+from relax_mlir.passes.graph.recipes.operand_types import OperandType
 
 
 class Dynamic(NamedTuple):

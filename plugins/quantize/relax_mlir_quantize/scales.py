@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.relax.constants import storage_dtype
-from relax_mlir.passes.recipes.operand_types import OperandType
-from relax_mlir.passes.recipes.recipe import Fixed, Tensor
+from relax_mlir.passes.graph.recipes.operand_types import OperandType
+from relax_mlir.passes.graph.recipes.recipe import Fixed, Tensor
 
 from .ranges import NumberRange
 

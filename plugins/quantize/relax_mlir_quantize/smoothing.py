@@ -20,7 +20,7 @@ from relax_mlir.bindings.navigation import is_used_once, made_by, users_of
 from relax_mlir.dialects.core.symbols import equal
 from relax_mlir.dialects.relax.known_constants import floats_of, is_constant, make_floats
 from relax_mlir.dialects.relax.values import dtype_of, shape_of
-from relax_mlir.passes.scales.weights import Weighted, are_numbers, weighted
+from relax_mlir.passes.graph.scales.weights import Weighted, are_numbers, weighted
 from relax_mlir.support.errors import OptionError
 
 from .layer_products import Channels, product_of

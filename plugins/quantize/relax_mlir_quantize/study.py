@@ -13,7 +13,7 @@ from relax_mlir.bindings.ir import Value
 from relax_mlir.bindings.navigation import body_of, last_of
 from relax_mlir.compilation.compiling import compile, stages
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.partition.codegen import Codegen
+from relax_mlir.passes.graph.partition.codegen import Codegen
 from relax_mlir.runtime import to_numpy
 from relax_mlir.support.errors import RelaxError
 

@@ -10,9 +10,9 @@ from relax_mlir.bindings.ir import Operation, Value
 from relax_mlir.bindings.navigation import body_of, made_by, operations_of
 from relax_mlir.dialects.relax.function_attributes import argument_names
 from relax_mlir.dialects.relax.known_constants import is_constant
+from relax_mlir.passes.graph.recipes.operand_types import OperandType
+from relax_mlir.passes.graph.recipes.recipe import RESULT, Recipe, Tensor
 from relax_mlir.passes.patterns.matched import Match
-from relax_mlir.passes.recipes.operand_types import OperandType
-from relax_mlir.passes.recipes.recipe import RESULT, Recipe, Tensor
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.support.suggest import suggest
 

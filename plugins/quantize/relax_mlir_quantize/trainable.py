@@ -11,8 +11,8 @@ from relax_mlir.bindings.ir import Value
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.relax.constants import elements_attribute
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.params.signature import state_type
-from relax_mlir.passes.relax_unbind_params import UnbindParams, Weight, replace_by_parameters
+from relax_mlir.passes.graph.params.signature import state_type
+from relax_mlir.passes.graph.relax_unbind_params import UnbindParams, Weight, replace_by_parameters
 from relax_mlir.support.errors import ModelError, OptionError
 from relax_mlir.support.suggest import suggest
 

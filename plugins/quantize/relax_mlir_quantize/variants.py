@@ -14,8 +14,8 @@ from relax_mlir.bindings.navigation import made_by, operations_in, use_count
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import TensorInfo, bit_width
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.partition.codegen import Codegen, Composite
-from relax_mlir.passes.recipes.recipe import RESULT, Recipe
+from relax_mlir.passes.graph.partition.codegen import Codegen, Composite
+from relax_mlir.passes.graph.recipes.recipe import RESULT, Recipe
 from relax_mlir.support.errors import OptionError, RelaxError
 
 from .bias_correction import corrected_biases

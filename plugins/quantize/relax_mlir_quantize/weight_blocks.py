@@ -14,9 +14,9 @@ from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.known_constants import is_constant
 from relax_mlir.dialects.relax.nbits import WIDTHS, WORD
 from relax_mlir.dialects.relax.values import dtype_of, result_type, shape_of, stated
+from relax_mlir.passes.graph.recipes.operand_types import OperandType
+from relax_mlir.passes.graph.relax_fuse_dequantize_matmul import packed_codes
 from relax_mlir.passes.patterns.matched import Match
-from relax_mlir.passes.recipes.operand_types import OperandType
-from relax_mlir.passes.relax_fuse_dequantize_matmul import packed_codes
 
 from .mx_blocks import can_be_in_mx_blocks
 

@@ -12,7 +12,7 @@ import relax_mlir as rx
 from partitioning import Native, codegen
 from quantizing import biased, module_of, run, snr
 from relax_mlir import relax
-from relax_mlir.passes.partition.codegen import find_codegen
+from relax_mlir.passes.graph.partition.codegen import find_codegen
 from relax_mlir.patterns import is_const, is_op, wildcard
 from relax_mlir.recipes import Op
 

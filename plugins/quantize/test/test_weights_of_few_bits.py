@@ -12,7 +12,7 @@ from quantizing import biased, module_of, recipe, run, snr
 from relax_mlir import relax
 from relax_mlir.bindings.navigation import operations_named
 from relax_mlir.dialects.relax.known_constants import elements_of
-from relax_mlir.passes.recipes.operand_types import parse_operand_type
+from relax_mlir.passes.graph.recipes.operand_types import parse_operand_type
 from relax_mlir.recipes import Op
 from relax_mlir_quantize.layer_products import Channels
 from relax_mlir_quantize.scales import scale_of_weights

@@ -63,7 +63,7 @@ def test_a_large_constant_is_not_on_the_page(data: dict[str, Any]) -> None:
 
 
 def test_a_long_kernel_is_cut_behind_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    from relax_mlir.passes.fuse import fused_functions
+    from relax_mlir.passes.graph.fuse import fused_functions
 
     monkeypatch.setattr(fused_functions, "_MOST_CHARACTERS", 300)
     module = rx.Module.parse(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import real_devices
 from intrinsic_oracle import LONG, ORACLES, distance, operands_for
-from relax_mlir.passes.intrinsics.registry import intrinsic_rules_by_op
+from relax_mlir.passes.kernels.intrinsics.registry import intrinsic_rules_by_op
 from spirv_intrinsics import run
 
 

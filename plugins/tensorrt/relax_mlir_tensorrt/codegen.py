@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from relax_mlir.codegens import Codegen, CodegenOption, register_codegen
-from relax_mlir.passes.parts.flat_graph import public_functions
+from relax_mlir.passes.graph.parts.flat_graph import public_functions
 from relax_mlir.patterns import Match, is_op
 from relax_mlir.runtime import packed
 

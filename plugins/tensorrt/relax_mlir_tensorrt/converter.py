@@ -11,8 +11,8 @@ from relax_mlir import RefusalError, TensorInfo
 from relax_mlir.dialects.core.dialect import row_of
 from relax_mlir.dialects.core.operands import operand_info
 from relax_mlir.dialects.core.symbols import Dim
-from relax_mlir.passes.parts.flat_graph import FlatGraph, FlatNode, Ref, numbers_in
-from relax_mlir.passes.parts.operator_checks import same
+from relax_mlir.passes.graph.parts.flat_graph import FlatGraph, FlatNode, Ref, numbers_in
+from relax_mlir.passes.graph.parts.operator_checks import same
 
 from .rules import RULES, NetworkLayer, NetworkTensor, refusal
 from .runtime import input_name, output_name

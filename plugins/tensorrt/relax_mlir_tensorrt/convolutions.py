@@ -12,14 +12,14 @@ from relax_mlir.dialects.core.symbols import Dim, ceildiv, dim_add, dim_sub, equ
 from relax_mlir.dialects.relax.infer.layouts import layouts_of
 from relax_mlir.dialects.relax.infer.windows import each_dimension, windows_of
 from relax_mlir.dialects.relax.values import shape_of
-from relax_mlir.passes.parts.operator_checks import is_static, order_of, refuse_quantized
+from relax_mlir.passes.graph.parts.operator_checks import is_static, order_of, refuse_quantized
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter
 from .rules import CHECKS, NetworkLayer, NetworkTensor, converts
 
 if TYPE_CHECKING:
-    from relax_mlir.passes.parts.flat_graph import FlatNode
+    from relax_mlir.passes.graph.parts.flat_graph import FlatNode
 
 
 _CONVOLUTIONS = [f"nn.conv{rank}d" for rank in (1, 2, 3)]

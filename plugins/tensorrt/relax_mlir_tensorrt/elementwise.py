@@ -13,7 +13,7 @@ from .converter import Converter
 from .rules import ALL, CHECKS, NUMBERS, NetworkTensor, converts
 
 if TYPE_CHECKING:
-    from relax_mlir.passes.parts.flat_graph import FlatNode
+    from relax_mlir.passes.graph.parts.flat_graph import FlatNode
 
 
 #: Relax name -> TensorRT's activation.

@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_mlir import RefusalError, TensorInfo
 from relax_mlir.dialects.relax.known_constants import NUMPY_NAME
-from relax_mlir.passes.parts.flat_graph import FlatGraph, Ref
+from relax_mlir.passes.graph.parts.flat_graph import FlatGraph, Ref
 
 from . import all_rules  # noqa: F401  # registers the rules
 from .converter import Converter

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from relax_mlir.dialects.core.opdef import Call
 from relax_mlir.dialects.core.symbols import Dim
 from relax_mlir.dialects.relax.values import normal_axis, shape_of
-from relax_mlir.passes.parts.operator_checks import permuted_order, same
+from relax_mlir.passes.graph.parts.operator_checks import permuted_order, same
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter
 from .rules import ALL, CHECKS, FLOATS, NetworkTensor, converts
 
 if TYPE_CHECKING:
-    from relax_mlir.passes.parts.flat_graph import FlatNode
+    from relax_mlir.passes.graph.parts.flat_graph import FlatNode
 
 
 _RESIZE_MODES = {"nearest_neighbor": "NEAREST", "linear": "LINEAR"}

@@ -11,7 +11,7 @@ from relax_mlir.dialects.core.opdef import Call
 from relax_mlir.dialects.core.symbols import Dim
 from relax_mlir.dialects.relax.known_constants import NUMPY_NAME
 from relax_mlir.dialects.relax.values import normal_axis
-from relax_mlir.passes.parts.operator_checks import normal_axes, refuse_reduction
+from relax_mlir.passes.graph.parts.operator_checks import normal_axes, refuse_reduction
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter
@@ -20,7 +20,7 @@ from .tensor_dims import mask
 
 if TYPE_CHECKING:
     from numpy import ndarray
-    from relax_mlir.passes.parts.flat_graph import FlatNode
+    from relax_mlir.passes.graph.parts.flat_graph import FlatNode
 
 
 REDUCTIONS = {"max": "MAX", "min": "MIN", "sum": "SUM", "prod": "PROD"}

@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.core.opdef import Call
-from relax_mlir.passes.parts.operator_checks import refuse_quantized
+from relax_mlir.passes.graph.parts.operator_checks import refuse_quantized
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter
 from .rules import NetworkTensor, converts
 
 if TYPE_CHECKING:
-    from relax_mlir.passes.parts.flat_graph import FlatNode, Ref
+    from relax_mlir.passes.graph.parts.flat_graph import FlatNode, Ref
 
 
 def _refuse_matmul(op: Operation, call: Call) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from relax_mlir import TensorInfo
-from relax_mlir.passes.parts.operator_checks import OperatorChecks
-from relax_mlir.passes.parts.operator_rules import Rules
+from relax_mlir.passes.graph.parts.operator_checks import OperatorChecks
+from relax_mlir.passes.graph.parts.operator_rules import Rules
 
 FLOATS = ("f32", "f16")
 NUMBERS = (*FLOATS, "i32", "i64")

@@ -13,7 +13,7 @@ from dnnl_models import floats
 from external_parts import assert_close, built, is_left, main_of
 from relax_mlir.bindings.navigation import callee_of, last_of, operations_of
 from relax_mlir.dialects.relax.known_constants import elements_of
-from relax_mlir.passes.parts.flat_graph import public_functions
+from relax_mlir.passes.graph.parts.flat_graph import public_functions
 from relax_mlir_tensorrt.converter import Converter
 from relax_mlir_tensorrt.runtime import input_name, output_name
 

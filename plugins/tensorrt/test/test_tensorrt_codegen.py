@@ -14,8 +14,8 @@ import recording_tensorrt
 import relax_mlir as rx
 from before_after import changed, results_of
 from relax_mlir import relax
-from relax_mlir.passes.partition.codegen import parse_codegen
-from relax_mlir.passes.partition.options import option_values
+from relax_mlir.passes.graph.partition.codegen import parse_codegen
+from relax_mlir.passes.graph.partition.options import option_values
 from relax_mlir.support.external_bytes import packed, unpacked
 from relax_mlir_tensorrt import runtime
 from relax_mlir_tensorrt.codegen import TensorRt

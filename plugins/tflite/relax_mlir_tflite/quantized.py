@@ -2,7 +2,7 @@
 """Conversion between stored integers and the real numbers that they represent.
 
 Operators compute with real numbers. A pass replaces that computation by integer arithmetic
-(passes/relax_propagate_quantization.py).
+(passes/graph/relax_propagate_quantization.py).
 """
 
 from __future__ import annotations

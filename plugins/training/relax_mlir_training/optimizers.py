@@ -25,7 +25,7 @@ from relax_mlir.dialects.core.infos import TensorInfo, describe, is_float
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.function_attributes import function_attributes
 from relax_mlir.dialects.relax.values import dtype_of
-from relax_mlir.passes.decompose.tensor_formulas import Tensor, apply, cast
+from relax_mlir.passes.graph.decompose.tensor_formulas import Tensor, apply, cast
 from relax_mlir.support.errors import OptionError, RelaxError
 
 #: State that belongs to no parameter: the number of updates.

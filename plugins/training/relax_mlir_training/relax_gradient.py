@@ -16,7 +16,7 @@ from relax_mlir.dialects.core.ir_attributes import RESULT_GROUPS, RESULT_LABELS,
 from relax_mlir.dialects.relax.function_attributes import VISIBILITY, argument_names
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.core.registry import register_pass
-from relax_mlir.passes.relax_inline import inline_calls_in
+from relax_mlir.passes.graph.relax_inline import inline_calls_in
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.suggest import suggest
 

@@ -13,7 +13,7 @@ from relax_mlir.compilation.compiling import compile
 from relax_mlir.dialects.relax.function_attributes import argument_names
 from relax_mlir.frontends.module import Module
 from relax_mlir.passes.core.base import changing
-from relax_mlir.passes.relax_unbind_params import UnbindParams
+from relax_mlir.passes.graph.relax_unbind_params import UnbindParams
 from relax_mlir.runtime import to_numpy
 from relax_mlir.support.argument_types import types_checked
 from relax_mlir.support.callbacks import enters

@@ -13,7 +13,7 @@ import pytest
 import relax_mlir as rx
 from onnx import TensorProto, helper, numpy_helper
 from relax_mlir import relax
-from relax_mlir.passes.relax_bind_params import BindParams
+from relax_mlir.passes.graph.relax_bind_params import BindParams
 
 import onnxruntime
 

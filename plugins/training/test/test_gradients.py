@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from own_rules import without_new_decompositions, without_new_gradients
 from relax_mlir.dialects.relax import const
-from relax_mlir.passes.gradient_rules import reason_against
+from relax_mlir.passes.graph.gradient_rules import reason_against
 from relax_mlir_training.gradient.reverse import gradients, gradients_at
 
 _STEP = 1e-5

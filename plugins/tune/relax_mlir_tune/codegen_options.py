@@ -7,7 +7,7 @@ import typing
 from collections.abc import Iterator
 
 from relax_mlir.codegens import CodegenOption
-from relax_mlir.passes.partition.codegen import ChosenCodegen, parse_codegen
+from relax_mlir.passes.graph.partition.codegen import ChosenCodegen, parse_codegen
 
 #: Most values of an integer that are tried.
 _MOST_VALUES = 8

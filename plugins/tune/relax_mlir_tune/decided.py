@@ -10,10 +10,10 @@ from relax_mlir.compilation.compiling import lower, stages
 from relax_mlir.compilation.schedules import planned
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.loops.decisions import Taken
-from relax_mlir.passes.schedule.decided import DecidedSchedule, decided_steps, deciding
-from relax_mlir.passes.schedule.registry import has_rules_of_others, only_own_rules
-from relax_mlir.passes.schedule.tuned_plans import plans_of
+from relax_mlir.passes.kernels.loops.decisions import Taken
+from relax_mlir.passes.kernels.schedule.decided import DecidedSchedule, decided_steps, deciding
+from relax_mlir.passes.kernels.schedule.registry import has_rules_of_others, only_own_rules
+from relax_mlir.passes.kernels.schedule.tuned_plans import plans_of
 from relax_mlir.targets.core.registry import parse_target
 
 

@@ -10,9 +10,9 @@ from random import Random
 
 import relax_mlir as rx
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
-from relax_mlir.passes.loops.decisions import CategoricalDecision, Decision, Taken, TileDecision
-from relax_mlir.passes.schedule.decided import DecidedSchedule
-from relax_mlir.passes.schedule.tuned_steps import use_steps
+from relax_mlir.passes.kernels.loops.decisions import CategoricalDecision, Decision, Taken, TileDecision
+from relax_mlir.passes.kernels.schedule.decided import DecidedSchedule
+from relax_mlir.passes.kernels.schedule.tuned_steps import use_steps
 
 from .block_space import plan_space
 from .decided import decided_schedule

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.passes.schedule.tuned_plans import TunedFolder, TunedKernel, read_tuned
+from relax_mlir.passes.kernels.schedule.tuned_plans import TunedFolder, TunedKernel, read_tuned
 from relax_mlir.support.plugins import named_plugins
 from relax_mlir.targets.core.registry import parse_target
 

@@ -21,7 +21,7 @@ from relax_mlir.compilation.schedules import from_rules
 from relax_mlir.dialects.core.infos import is_float
 from relax_mlir.dialects.relax.constants import storage_dtype
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
-from relax_mlir.passes.schedule.tuned_plans import use_plans
+from relax_mlir.passes.kernels.schedule.tuned_plans import use_plans
 from relax_mlir.runtime import to_numpy
 from relax_mlir.support.plugins import load_plugin
 from relax_mlir.targets.core.registry import parse_target

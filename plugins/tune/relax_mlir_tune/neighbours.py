@@ -13,9 +13,9 @@ import relax_mlir as rx
 from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
 from relax_mlir.emit.structured import StructuredOp
-from relax_mlir.passes.schedule.fitting import check_plan
-from relax_mlir.passes.schedule.plan import parse_plan
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, TunedKernel
+from relax_mlir.passes.kernels.schedule.fitting import check_plan
+from relax_mlir.passes.kernels.schedule.plan import parse_plan
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, TunedKernel
 from relax_mlir.schedules import Plan
 
 from .space import PlanChoice, Plans, Space

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import relax_mlir as rx
 from relax_mlir.compilation.claimed_regions import ClaimedMatch, Claims, claims_of, model_key, operators_of
-from relax_mlir.passes.partition.codegen import parse_codegen
-from relax_mlir.passes.partition.placement import MeasuredPlacement, PlacedRegion
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts
+from relax_mlir.passes.graph.partition.codegen import parse_codegen
+from relax_mlir.passes.graph.partition.placement import MeasuredPlacement, PlacedRegion
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts
 from relax_mlir.runtime.cpu import cpu_name
 from relax_mlir.support.plugins import load_plugin
 from relax_mlir.targets.core.registry import parse_target

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import relax_mlir as rx
 from relax_mlir.compilation.claimed_regions import module_key
-from relax_mlir.passes.partition.codegen import parse_codegen
-from relax_mlir.passes.partition.placement import MeasuredPlacement, PlacedMatch
+from relax_mlir.passes.graph.partition.codegen import parse_codegen
+from relax_mlir.passes.graph.partition.placement import MeasuredPlacement, PlacedMatch
 
 from .measuring import Outcome
 from .placement_trials import MeasuredRows, PlacementChoice, PlacementJob, measure_choices

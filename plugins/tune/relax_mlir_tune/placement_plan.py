@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 
 from relax_mlir.compilation.claimed_regions import ClaimedMatch, ClaimedRegion, Claims
-from relax_mlir.passes.partition.placement import PlacedMatch
+from relax_mlir.passes.graph.partition.placement import PlacedMatch
 
 #: Owner of pieces without a codegen.
 TARGET = ""

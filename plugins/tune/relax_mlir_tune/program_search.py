@@ -14,7 +14,7 @@ from pathlib import Path
 import relax_mlir as rx
 from relax_mlir.compilation.tuned_programs import TunedProgram, program_key, program_name
 from relax_mlir.passes.core.stage_edits import StageEdit
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times
 from relax_mlir.runtime.cpu import cpu_name
 from relax_mlir.support.plugins import named_plugins
 from relax_mlir.targets.core.registry import parse_target

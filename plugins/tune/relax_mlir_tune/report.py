@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from relax_mlir.passes.schedule.tuned_plans import TunedKernel
+from relax_mlir.passes.kernels.schedule.tuned_plans import TunedKernel
 from relax_mlir_report.page import report_style
 
 from .files import kernels_in

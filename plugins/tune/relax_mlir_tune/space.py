@@ -13,9 +13,9 @@ import relax_mlir as rx
 from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
 from relax_mlir.emit.structured import StructuredOp, analyze, structured_ops
-from relax_mlir.passes.schedule.fitting import check_plan
-from relax_mlir.passes.schedule.plan import Parallel, parse_plan
-from relax_mlir.passes.schedule.tuned_plans import check_plans, plans_of
+from relax_mlir.passes.kernels.schedule.fitting import check_plan
+from relax_mlir.passes.kernels.schedule.plan import Parallel, parse_plan
+from relax_mlir.passes.kernels.schedule.tuned_plans import check_plans, plans_of
 from relax_mlir.rewriting import Operation
 from relax_mlir.schedules import Plan
 from relax_mlir.targets.core.registry import parse_target

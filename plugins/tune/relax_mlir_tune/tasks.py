@@ -10,8 +10,8 @@ import relax_mlir as rx
 from relax_mlir.bindings.navigation import body_of, functions_in, symbol_name
 from relax_mlir.compilation.schedules import until_rules
 from relax_mlir.dialects.core.codec import decode
-from relax_mlir.passes.schedule.constant_arguments import callers_in
-from relax_mlir.passes.schedule.tuned_plans import kernel_key
+from relax_mlir.passes.kernels.schedule.constant_arguments import callers_in
+from relax_mlir.passes.kernels.schedule.tuned_plans import kernel_key
 
 from .kernel_module import module_of_kernel
 

@@ -15,7 +15,7 @@ from random import Random
 
 import relax_mlir as rx
 from relax_mlir.compilation.schedules import planned
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times, TunedKernel
 from relax_mlir.support.plugins import load_plugin, named_plugins
 from relax_mlir.targets.core.registry import parse_target
 

@@ -14,7 +14,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.compilation.schedules import planned
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel, plans_of
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times, TunedKernel, plans_of
 from relax_mlir_tune import Progress, Tuning, tune
 from relax_mlir_tune.files import measured_again
 from relax_mlir_tune.measuring import KernelJob

@@ -13,7 +13,7 @@ import relax_mlir as rx
 from gpu_emulator.driver import EmulatedCuda
 from relax_mlir import relax
 from relax_mlir.compilation.schedules import planned
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times, TunedKernel
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir_tune import tune
 from relax_mlir_tune.decided import decided_schedule

@@ -16,9 +16,9 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.passes.loops.decisions import TileDecision
-from relax_mlir.passes.schedule.decided import DecidedSchedule
-from relax_mlir.passes.schedule.tuned_plans import TunedFolder, TunedKernel, read_tuned
+from relax_mlir.passes.kernels.loops.decisions import TileDecision
+from relax_mlir.passes.kernels.schedule.decided import DecidedSchedule
+from relax_mlir.passes.kernels.schedule.tuned_plans import TunedFolder, TunedKernel, read_tuned
 from relax_mlir_tune import Tuning, tune
 from relax_mlir_tune.decided import decided_schedule
 from relax_mlir_tune.decisions import DecisionSpace, decisions_of, point_of, schedule_of

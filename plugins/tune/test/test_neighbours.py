@@ -12,8 +12,8 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.compilation.schedules import planned
-from relax_mlir.passes.schedule.plan import Plan, parse_plan
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
+from relax_mlir.passes.kernels.schedule.plan import Plan, parse_plan
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times, TunedKernel
 from relax_mlir_tune import tune
 from relax_mlir_tune.files import kernels_in
 from relax_mlir_tune.measuring import KernelJob, Outcome

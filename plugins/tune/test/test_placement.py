@@ -14,7 +14,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.compilation.claimed_regions import claims_of
-from relax_mlir.passes.partition.placement import MeasuredPlacement, PlacedMatch, read_placement
+from relax_mlir.passes.graph.partition.placement import MeasuredPlacement, PlacedMatch, read_placement
 from relax_mlir.support.plugins import load_plugin
 from relax_mlir.tools import relax_compile
 from relax_mlir_tune import PlacementTuning, tune_placement
@@ -146,7 +146,7 @@ def placed(tmp_path: Path) -> MeasuredPlacement:
 
 def write(folder: Path, module: rx.Module, codegen: str, number: int = 0) -> MeasuredPlacement:
     from relax_mlir.compilation.claimed_regions import model_key, operators_of
-    from relax_mlir.passes.schedule.tuned_plans import MachineFacts
+    from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts
     from relax_mlir_tune.space import machine_of
 
     matches = [match.placed for region in claims_of(module, "llvm", [codegen]).regions for match in region.matches]

@@ -14,7 +14,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.compilation.tuned_programs import TunedProgram, find_program, program_key, read_program
 from relax_mlir.passes.core.stage_edits import edit_stages, pass_place
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times
 from relax_mlir_tune import Choice, register_choice, tune
 from relax_mlir_tune.measuring import Outcome
 from relax_mlir_tune.program import Candidate, ProgramSpace, all_choices, are_compatible, fitted, stages_of

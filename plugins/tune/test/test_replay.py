@@ -15,7 +15,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.compilation.schedules import planned
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times, TunedKernel
 from relax_mlir_tune.space import Space
 from relax_mlir_tune.tasks import tasks_of
 
@@ -81,7 +81,7 @@ def test_clones_compile_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_kernel_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from relax_mlir.passes.schedule import tuned_plans
+    from relax_mlir.passes.kernels.schedule import tuned_plans
 
     written = write_tuned(tmp_path)
     for number in range(50):  # files of other models cost their names only

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import relax_mlir as rx
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times, TunedKernel
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir_tune import Progress, progress_line, report_charts
 from relax_mlir_tune.measuring import Outcome

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.passes.schedule.tuned_plans import TunedKernel
+from relax_mlir.passes.kernels.schedule.tuned_plans import TunedKernel
 from relax_mlir_tune import trials, tune
 from relax_mlir_tune.measuring import KernelJob, Outcome
 from relax_mlir_tune.runners import LocalRunner

@@ -11,7 +11,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.compilation.schedules import planned
-from relax_mlir.passes.schedule.plan import parse_plan
+from relax_mlir.passes.kernels.schedule.plan import parse_plan
 from relax_mlir_tune.measuring import Outcome
 from relax_mlir_tune.search import KernelSearch, confidence, is_faster
 from relax_mlir_tune.space import Plans, Space

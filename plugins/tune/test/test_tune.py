@@ -17,7 +17,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.compilation.schedules import planned, until_rules
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
-from relax_mlir.passes.schedule.tuned_plans import TunedFolder, TunedKernel, kernel_key, plans_of, read_tuned
+from relax_mlir.passes.kernels.schedule.tuned_plans import TunedFolder, TunedKernel, kernel_key, plans_of, read_tuned
 from relax_mlir_tune import tune
 from relax_mlir_tune.measuring import KernelJob, Outcome, measure
 from relax_mlir_tune.runners import DaskRunner, LocalRunner
@@ -63,7 +63,7 @@ def tuned(tmp_path: Path) -> TunedKernel:
     from random import Random
 
     from relax_mlir.compilation.schedules import planned
-    from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times
+    from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times
     from relax_mlir_tune.space import Space
 
     space = Space(rx.lower(task.module, "llvm", pipeline=planned(rx.stages("llvm"))), "llvm")

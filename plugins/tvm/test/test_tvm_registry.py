@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import relax_mlir_tvm.primitives
 from lit_schedules import read_table
-from relax_mlir.passes.loops.primitives import _OF_TVM, find_primitive, primitive_names
+from relax_mlir.passes.kernels.loops.primitives import _OF_TVM, find_primitive, primitive_names
 from tvm_steps import TVM_STEPS
 
 LIT = Path(__file__).parent / "primitives"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import relax_mlir as rx
-from relax_mlir.passes.loops.handles import IndexMap
+from relax_mlir.passes.kernels.loops.handles import IndexMap
 from schedule_steps import STEPS, Step, a_block, a_loop, a_loop_around, cache, of_block, reindex_cache
 
 

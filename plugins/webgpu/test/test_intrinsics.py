@@ -9,7 +9,7 @@ import relax_mlir as rx
 from intrinsic_oracle import LONG, ORACLES, distance, operands_for
 from real_webgpu import keeps_nan, skip_without
 from relax_mlir import te, tir
-from relax_mlir.passes.intrinsics.registry import intrinsic_rules_by_op
+from relax_mlir.passes.kernels.intrinsics.registry import intrinsic_rules_by_op
 
 #: Tolerances of f32 that differ from f64's, or where devices round twice (docs/webgpu.md), in units in the last place.
 _BOUNDS_OF_F32 = {"pow": 40, "sin": 5, "tan": 7}

@@ -10,7 +10,7 @@ from ....bindings.mlir import ir
 from ....emit.conversions import to_float
 from ....emit.extern_calls import call_on_floats, extern_call
 from ....emit.numbers import Number, intrinsic, numbers, operation, select, unary
-from ....passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
+from ....passes.kernels.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 
 _DTYPES = ("f32", "f64")
 # Functions that upstream maps to libdevice. As operations they can be vectorized, too.

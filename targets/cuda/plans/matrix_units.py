@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
-from ....passes.schedule.plan import Plan
+from ....passes.kernels.schedule.plan import Plan
 from ...core.machine import Machine
 from ...gpu.planned.dequantized_operand import factor_of, made_of
 from ...gpu.plans.product import BlockShape, Sides, best_shape, check_reduction, plan_of_shape, sides_of

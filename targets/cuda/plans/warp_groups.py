@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
-from ....passes.schedule.plan import Plan
+from ....passes.kernels.schedule.plan import Plan
 from ...core.machine import Machine
 from ...gpu.planned.product_kernels import find_instruction
 from ...gpu.plans.product import BlockShape, Sides, best_shape, check_reduction, loop_size, plan_of_shape, sides_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ....bindings.ir import Operation
 from ....emit.numbers import Number, as_index
 from ....emit.structured import analyze
-from ....passes.schedule.plan import Plan
+from ....passes.kernels.schedule.plan import Plan
 from ..emit.threads import block_id, thread_id
 from ..kernels.fused import Fused
 from ..planned import product_kernels

@@ -16,9 +16,9 @@ from ....emit.groups import Group, group_of
 from ....emit.memrefs import is_dense
 from ....emit.numbers import as_i64
 from ....emit.structured import analyze
-from ....passes.schedule.loop_collapsing import asks_for_place
-from ....passes.schedule.plan import EpilogueOf, Plan, plan_of, set_plan
-from ....passes.schedule.vector_body import check_body
+from ....passes.kernels.schedule.loop_collapsing import asks_for_place
+from ....passes.kernels.schedule.plan import EpilogueOf, Plan, plan_of, set_plan
+from ....passes.kernels.schedule.vector_body import check_body
 from ...host.llvm_ops import memref_at, type_of
 from ..parallel_work import code_of, is_structured, touches
 from ..planned.group import PlannedGroup

@@ -14,7 +14,7 @@ from ....bindings.rewriting import located_error, made_again, replace_op
 from ....emit import memrefs
 from ....emit.linalg import product
 from ....emit.numbers import Number, as_i64, number, operation
-from ....passes.bufferize.lifetimes import leaves
+from ....passes.memory.bufferize.lifetimes import leaves
 from ...host.llvm_ops import memref_at, pointer_of, view_of
 
 #: Operations that the host computes again.

@@ -21,7 +21,7 @@ from ....emit.generic import GenericOp
 from ....emit.linalg import PARALLEL, REDUCTION
 from ....emit.numbers import Size, as_index
 from ....emit.structured import StructuredOp
-from ....passes.schedule.plan import Start, set_plan
+from ....passes.kernels.schedule.plan import Start, set_plan
 from ..planned import product_kernels
 from ..planned.group import PlannedGroup, part_loop
 from ..unplanned.split import with_loop

@@ -31,7 +31,7 @@ from ....emit import memrefs
 from ....emit.memrefs import byte_count, is_dense
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.dynamic_sizes import round_up
+from ....passes.memory.lower_calls.dynamic_sizes import round_up
 
 #: Alignment of each piece in bytes, the same as that of the driver's allocations.
 _ALIGNMENT = 256

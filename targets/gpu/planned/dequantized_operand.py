@@ -14,7 +14,7 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import last_of, made_by, users_of
 from ....emit.combiner import combiners
 from ....emit.structured import StructuredOp
-from ....passes.schedule.vector_body import needed
+from ....passes.kernels.schedule.vector_body import needed
 
 _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
 

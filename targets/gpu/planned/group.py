@@ -12,9 +12,9 @@ from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
 from ....emit.memrefs import storage_bytes
 from ....emit.structured import StructuredOp
-from ....passes.schedule.fitting import check_loops, check_reads_outputs
-from ....passes.schedule.loop_collapsing import asks_for_result
-from ....passes.schedule.plan import Plan
+from ....passes.kernels.schedule.fitting import check_loops, check_reads_outputs
+from ....passes.kernels.schedule.loop_collapsing import asks_for_result
+from ....passes.kernels.schedule.plan import Plan
 from ...core.machine import Machine
 from .dequantized_operand import factor_of
 from .step_vectors import extents_of

@@ -17,7 +17,7 @@ from ....emit.arithmetic import constant_value
 from ....emit.combiner import combiners
 from ....emit.numbers import Number, Size, as_index, ceil_divided, minimum
 from ....emit.vectors import is_vector
-from ....passes.schedule.vector_body import Lanes
+from ....passes.kernels.schedule.vector_body import Lanes
 from ..emit.memory_access import elements, load, shared_memory, wait_for_block
 from .dequantized_operand import factor_of, inputs_of_none, made_of, narrowed
 from .group import PlannedGroup, Tile, part_loop, side_of

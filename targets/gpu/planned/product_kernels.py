@@ -13,7 +13,7 @@ from ....emit.combiner import allow_fused_multiply_add
 from ....emit.linalg import product
 from ....emit.numbers import Size, as_index, maximum, minimum, number
 from ....emit.structured import StructuredOp
-from ....passes.schedule.plan import Plan
+from ....passes.kernels.schedule.plan import Plan
 from ....support.blaming import place_of
 from ....support.errors import RelaxError
 from ....support.suggest import suggest

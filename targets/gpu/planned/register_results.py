@@ -12,7 +12,7 @@ from ....bindings.ir import Value
 from ....emit import loops
 from ....emit.numbers import Number, minimum
 from ....emit.structured import StructuredOp, is_scalar
-from ....passes.schedule.vector_body import Lanes
+from ....passes.kernels.schedule.vector_body import Lanes
 from ..emit.memory_access import elements, gathered, load, store
 from .group import PlannedGroup, Tile
 from .index_arithmetic import Indices, Loops, index_of, is_multiple, lanes_along, place

@@ -20,8 +20,8 @@ from ....emit.memrefs import storage_bytes
 from ....emit.numbers import Number, Size, minimum, number, select
 from ....emit.structured import StructuredOp, is_scalar
 from ....emit.vectors import from_elements
-from ....passes.schedule.plan import Plan
-from ....passes.schedule.vector_body import Lanes
+from ....passes.kernels.schedule.plan import Plan
+from ....passes.kernels.schedule.vector_body import Lanes
 from ...core.machine import Machine
 from ..emit.memory_access import elements, gathered, load, loaded_type, store
 from .dequantized_operand import Dequantized, made_of

@@ -13,7 +13,7 @@ from ....bindings.ir import Value
 from ....emit import loops
 from ....emit.combiner import combiners
 from ....emit.numbers import Number, as_index, number
-from ....passes.schedule.vector_body import Lanes
+from ....passes.kernels.schedule.vector_body import Lanes
 from ..emit.memory_access import load, shared_memory, store, wait_for_block
 from .dequantized_operand import made_of
 from .group import PlannedGroup

@@ -12,9 +12,9 @@ from ....bindings.mlir import ir
 from ....bindings.rewriting import Decline
 from ....dialects.core.ir_attributes import FEW_ROWS, PLAN
 from ....emit.structured import StructuredOp, analyze, structured_ops
-from ....passes.schedule.plan import Plan, plan_of
-from ....passes.schedule.planning import first_plan
-from ....passes.schedule.registry import PlanRule
+from ....passes.kernels.schedule.plan import Plan, plan_of
+from ....passes.kernels.schedule.planning import first_plan
+from ....passes.kernels.schedule.registry import PlanRule
 from ...core.machine import Machine
 from ..planned.dequantized_operand import made_of
 from .product import check_reduction, sides_of

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
 from ....emit.structured import StructuredOp
-from ....passes.schedule.fitting import check_reads_outputs
-from ....passes.schedule.loop_collapsing import asks_for_result
-from ....passes.schedule.plan import Parts, Plan
-from ....passes.schedule.vector_body import number_bits
+from ....passes.kernels.schedule.fitting import check_reads_outputs
+from ....passes.kernels.schedule.loop_collapsing import asks_for_result
+from ....passes.kernels.schedule.plan import Parts, Plan
+from ....passes.kernels.schedule.vector_body import number_bits
 from ...core.machine import Machine
 from ..planned.group import GAP_BYTES, loops_of_no_input
 

@@ -7,8 +7,8 @@ import math
 
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
-from ....passes.schedule.plan import Plan
-from ....passes.schedule.vector_body import number_bits
+from ....passes.kernels.schedule.plan import Plan
+from ....passes.kernels.schedule.vector_body import number_bits
 from ...core.machine import Machine
 from ..emit.threads import usual_threads
 from ..planned.dequantized_operand import made_of

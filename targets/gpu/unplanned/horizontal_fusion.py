@@ -2,7 +2,7 @@
 """Horizontal fusion: independent adjacent operations of a function share one launch, each with its own blocks.
 
 Examples are the copies of a concat, a stack or a split. Parameters of a PrimFunc with several operations do not share
-memory: passes/lower_calls/overwriting.py.
+memory: passes/memory/lower_calls/overwriting.py.
 """
 
 from __future__ import annotations

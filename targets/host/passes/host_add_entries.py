@@ -37,7 +37,7 @@ from ....dialects.core.ir_attributes import (
 from ....dialects.relax.function_attributes import decode_grown, decode_labels
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.stated import memory_of
+from ....passes.memory.lower_calls.stated import memory_of
 from ....support.errors import RelaxError
 from ..entry import add_entry, define_device, is_entry
 from ..graphs import graph_of

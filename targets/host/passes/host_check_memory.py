@@ -19,9 +19,9 @@ from ....dialects.core.ir_attributes import ARENA, COUNTED, DEVICE
 from ....dialects.tir import dialect as tir
 from ....emit import memrefs
 from ....emit.numbers import Number, as_i64, constant, operation
-from ....passes.bufferize.lifetimes import leaves
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ....passes.memory.bufferize.lifetimes import leaves
 from ....support.errors import RelaxError
 
 #: Stack limit of a function for its stack allocations, and for its small heap allocations that move to the stack.

@@ -20,8 +20,8 @@ from ....emit.numbers import as_i64, as_index, number
 from ....passes.core.base import Pass
 from ....passes.core.external import CODEGENS
 from ....passes.core.registry import register_pass
-from ....passes.lower_calls.dynamic_sizes import Sizes
-from ....passes.lower_calls.scalar_arguments import pass_scalar, receive
+from ....passes.memory.lower_calls.dynamic_sizes import Sizes
+from ....passes.memory.lower_calls.scalar_arguments import pass_scalar, receive
 from ....support.errors import RelaxError
 from .. import abi
 from ..arguments import ArgumentChecks, CheckedTensor
@@ -85,7 +85,7 @@ class _PackedProgram(Support):
         if (codegen := self._codegens.get(part)) is None:
             return
         # Programs without such parts import no codegen.
-        from ....passes.partition.codegen import Codegen, find_codegen
+        from ....passes.graph.partition.codegen import Codegen, find_codegen
 
         devices = find_codegen(codegen).devices if CODEGENS.find(codegen) else Codegen.devices
         if device not in devices:

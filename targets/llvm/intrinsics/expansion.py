@@ -15,7 +15,7 @@ from ....emit.arithmetic import bits_of, convert, from_bits
 from ....emit.conversions import to_float
 from ....emit.numbers import Number, fma, numbers, operation, polynomial, select, unary
 from ....emit.small_floats import MACHINE_FLOATS, FloatFormat
-from ....passes.intrinsics.registry import register_legalize_intrinsic
+from ....passes.kernels.intrinsics.registry import register_legalize_intrinsic
 
 Function = Callable[..., Number]
 

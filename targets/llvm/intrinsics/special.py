@@ -11,7 +11,7 @@ from ....emit.arithmetic import bits_of, from_bits
 from ....emit.conversions import to_float
 from ....emit.extern_calls import call_on_floats, extern_call
 from ....emit.numbers import Number, fma, numbers, select
-from ....passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
+from ....passes.kernels.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 from .expansion import (
     at_most,
     expansion,

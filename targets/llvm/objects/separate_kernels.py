@@ -25,9 +25,9 @@ from ....dialects.core.kernel_contract import KernelContract
 from ....dialects.tir.prim_func import prim_funcs_in
 from ....passes.core.pipeline import Pipeline
 from ....passes.core.stages import TARGET_PLACE, Stage
-from ....passes.lower_calls.separate_kernel import overwrites_of
-from ....passes.schedule.constant_arguments import callers_in
-from ....passes.tir_bufferize import is_on_tensors
+from ....passes.kernels.schedule.constant_arguments import callers_in
+from ....passes.memory.lower_calls.separate_kernel import overwrites_of
+from ....passes.memory.tir_bufferize import is_on_tensors
 from ....runtime.cpu import host_caches, host_cores
 from ....support.registry import extensions_digest
 from ...core.backend import ChosenTarget

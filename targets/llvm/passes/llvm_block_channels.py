@@ -22,8 +22,8 @@ from ....dialects.relax.known_constants import is_constant
 from ....dialects.relax.values import stated
 from ....dialects.script.value_names import location_name
 from ....passes.core.registry import register_pass
-from ....passes.decompose.registry import decomposed, find_decomposition
-from ....passes.relax_convert_layout import ConvertLayout
+from ....passes.graph.decompose.registry import decomposed, find_decomposition
+from ....passes.graph.relax_convert_layout import ConvertLayout
 from ...core.machine import Machine
 from ...core.machine_pass import MachinePass
 

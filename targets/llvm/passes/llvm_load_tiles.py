@@ -14,8 +14,8 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import made_by, operations_named, use_count, users_of
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ....passes.schedule.dots import call_intrinsic, intrinsic_attributes
-from ....passes.schedule.tile_nest import FROM_TILE, ROW_BYTES, TO_TILE
+from ....passes.kernels.schedule.dots import call_intrinsic, intrinsic_attributes
+from ....passes.kernels.schedule.tile_nest import FROM_TILE, ROW_BYTES, TO_TILE
 
 _LOAD, _STORE = "llvm.x86.tileloadd64.internal", "llvm.x86.tilestored64.internal"
 

@@ -18,10 +18,10 @@ from ....dialects.tir.prim_func import prim_funcs_in
 from ....emit.reduction_order import ReductionOrder, set_order
 from ....emit.structured import StructuredOp, analyze, structured_ops, with_open_units
 from ....passes.core.registry import register_pass
-from ....passes.schedule.dots import instructions_for
-from ....passes.schedule.loop_collapsing import join, joinable
-from ....passes.schedule.reduction_order import depends_on_order, lanes_of_accumulator
-from ....passes.schedule.vector_body import check_body
+from ....passes.kernels.schedule.dots import instructions_for
+from ....passes.kernels.schedule.loop_collapsing import join, joinable
+from ....passes.kernels.schedule.reduction_order import depends_on_order, lanes_of_accumulator
+from ....passes.kernels.schedule.vector_body import check_body
 from ....support.errors import RelaxError
 from ...core.machine import Machine
 from ...core.machine_pass import MachinePass

@@ -22,7 +22,7 @@ from ....dialects.relax.known_constants import constant_op, elements_of, is_cons
 from ....dialects.relax.nbits import WORD
 from ....dialects.relax.values import shape_of
 from ....passes.core.registry import register_pass
-from ....passes.layout.conversion import constant_like
+from ....passes.graph.layout.conversion import constant_like
 from ...core.machine import Machine
 from ...core.machine_pass import MachinePass
 from ..plans.matmul import row_tile

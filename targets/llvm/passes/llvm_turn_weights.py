@@ -22,7 +22,7 @@ from ....dialects.core.symbols import product as count_of
 from ....dialects.relax.infer.einsum import parse_subscripts
 from ....dialects.relax.known_constants import stored_elements
 from ....passes.core.registry import register_pass
-from ....passes.layout.conversion import constant_like
+from ....passes.graph.layout.conversion import constant_like
 from ...core.machine_pass import MachinePass
 
 _WIDE = frozenset({"f32", "f64"})

@@ -23,7 +23,7 @@ from ....dialects.relax.infer.windows import windows_of
 from ....dialects.relax.known_constants import elements_of
 from ....dialects.relax.winograd import TAPS, TILES
 from ....passes.core.registry import register_pass
-from ....passes.layout.conversion import constant_like
+from ....passes.graph.layout.conversion import constant_like
 from ...core.machine import Machine
 from ...core.machine_pass import MachinePass
 from ...core.registry import parse_target

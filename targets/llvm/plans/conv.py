@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
-from ....passes.schedule.plan import Plan
-from ....passes.schedule.vector_body import widest_bits
+from ....passes.kernels.schedule.plan import Plan
+from ....passes.kernels.schedule.vector_body import widest_bits
 from ...core.machine import Machine
 from .elementwise import fitting_lanes, fitting_tile, outer_loops
 from .matmul import check_contraction, column_tile, outside_of_step, row_loop, row_tile, tile_of

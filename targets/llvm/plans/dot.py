@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
-from ....passes.schedule.dots import dots_of, factor_kinds, instructions_for
-from ....passes.schedule.plan import Dot, Plan
-from ....passes.schedule.reduction_order import check_free
+from ....passes.kernels.schedule.dots import dots_of, factor_kinds, instructions_for
+from ....passes.kernels.schedule.plan import Dot, Plan
+from ....passes.kernels.schedule.reduction_order import check_free
 from ...core.machine import DotInstruction, Machine
 from .conv import conv
 from .elementwise import fitting_lanes

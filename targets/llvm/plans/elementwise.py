@@ -7,10 +7,10 @@ from ....bindings.ir import Value
 from ....bindings.navigation import made_by
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
-from ....passes.schedule.dynamic_slices import fills_border
-from ....passes.schedule.plan import Plan
-from ....passes.schedule.vector_access import is_lanewise, is_transposed, loop_between
-from ....passes.schedule.vector_body import widest_bits
+from ....passes.kernels.schedule.dynamic_slices import fills_border
+from ....passes.kernels.schedule.plan import Plan
+from ....passes.kernels.schedule.vector_access import is_lanewise, is_transposed, loop_between
+from ....passes.kernels.schedule.vector_body import widest_bits
 from ...core.machine import Machine
 
 #: Vectors per step. A shorter body would be mostly loop overhead, a longer body waits for its own operations.

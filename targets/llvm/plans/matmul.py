@@ -10,9 +10,9 @@ from ....bindings.rewriting import Decline
 from ....dialects.core.infos import bit_width
 from ....emit.combiner import combiners
 from ....emit.structured import StructuredOp
-from ....passes.schedule.fitting import check_reads_outputs
-from ....passes.schedule.plan import Panel, Plan
-from ....passes.schedule.vector_body import widest_bits
+from ....passes.kernels.schedule.fitting import check_reads_outputs
+from ....passes.kernels.schedule.plan import Panel, Plan
+from ....passes.kernels.schedule.vector_body import widest_bits
 from ...core.machine import Machine
 from .elementwise import fitting_lanes, fitting_tile, outer_loops
 from .reduction import is_over, partial_results, reduction_order, vector_across, vector_along

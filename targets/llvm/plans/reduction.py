@@ -9,11 +9,11 @@ from ....bindings.rewriting import Decline
 from ....emit.combiner import combiners
 from ....emit.reduction_order import ReductionOrder, order_of
 from ....emit.structured import StructuredOp
-from ....passes.schedule.fitting import check_reads_outputs
-from ....passes.schedule.plan import Plan
-from ....passes.schedule.reduction_order import stated_reductions
-from ....passes.schedule.vector_access import is_lanewise
-from ....passes.schedule.vector_body import runs_on_whole_vectors, usual_bits
+from ....passes.kernels.schedule.fitting import check_reads_outputs
+from ....passes.kernels.schedule.plan import Plan
+from ....passes.kernels.schedule.reduction_order import stated_reductions
+from ....passes.kernels.schedule.vector_access import is_lanewise
+from ....passes.kernels.schedule.vector_body import runs_on_whole_vectors, usual_bits
 from ...core.machine import Machine
 from .elementwise import MOST_LANES_ONE_BY_ONE, fitting_lanes, fitting_tile, outer_loops, output_order, output_vector
 

@@ -7,10 +7,10 @@ import math
 
 from ....bindings.rewriting import Decline
 from ....emit.structured import StructuredOp
-from ....passes.schedule.dots import factor_kinds, instructions_for
-from ....passes.schedule.fitting import check_plan
-from ....passes.schedule.plan import Dot, Panel, Plan, Tiles
-from ....passes.schedule.reduction_order import check_free
+from ....passes.kernels.schedule.dots import factor_kinds, instructions_for
+from ....passes.kernels.schedule.fitting import check_plan
+from ....passes.kernels.schedule.plan import Dot, Panel, Plan, Tiles
+from ....passes.kernels.schedule.reduction_order import check_free
 from ...core.machine import Machine
 from .elementwise import outer_loops, output_vector
 from .matmul import block_loop, check_contraction, row_loop

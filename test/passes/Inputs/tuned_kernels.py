@@ -9,7 +9,7 @@ from relax_mlir.passes.core.registry import register_pass
 from relax_mlir.targets.core.machine_pass import MachinePass
 from relax_mlir.targets.llvm.backend import LLVMBackend
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
-from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel, kernel_key
+from relax_mlir.passes.kernels.schedule.tuned_plans import MachineFacts, Times, TunedKernel, kernel_key
 
 _FILL, _PRODUCT = "start", "order 1 0 2; carried 1; vector 1 x 16; tile 1: 2, 0: 3; rule tuned"
 #: Plans of kernels by name. Files of other kernels are not written.

@@ -22,8 +22,8 @@ from relax_mlir.emit import linalg
 from relax_mlir.emit.extern_calls import address_of
 from relax_mlir.emit.numbers import as_i64, constant
 from relax_mlir.emit.subviews import strided_metadata
-from relax_mlir.passes.loops.intrins import _INTRINS
-from relax_mlir.passes.loops.memories import _MEMORIES
+from relax_mlir.passes.kernels.loops.intrins import _INTRINS
+from relax_mlir.passes.kernels.loops.memories import _MEMORIES
 
 import relax_mlir as rx
 from relax_mlir import tir

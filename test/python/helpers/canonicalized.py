@@ -8,7 +8,7 @@ from typing import Any
 
 from interpreted import function_of, run_function, same
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.passes.relax_canonicalize import Canonicalize
+from relax_mlir.passes.graph.relax_canonicalize import Canonicalize
 
 import relax_mlir as rx
 

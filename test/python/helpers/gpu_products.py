@@ -20,7 +20,7 @@ from relax_mlir.dialects.core.ir_attributes import DYNAMIC_SHARED
 from relax_mlir.emit.loops import store, when
 from relax_mlir.emit.numbers import as_index, number
 from relax_mlir.emit.structured import StructuredOp, analyze
-from relax_mlir.passes.schedule.plan import Plan, parse_plan
+from relax_mlir.passes.kernels.schedule.plan import Plan, parse_plan
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.arch import find_arch
 from relax_mlir.targets.cuda.objects.ptx import make_ptx

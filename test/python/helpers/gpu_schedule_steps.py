@@ -8,7 +8,7 @@ import random
 from collections.abc import Mapping
 from math import prod
 
-from relax_mlir.passes.loops.handles import LoopRV
+from relax_mlir.passes.kernels.loops.handles import LoopRV
 from schedule_steps import STEPS, Step, a_block, a_loop, block_names
 
 import relax_mlir as rx

@@ -14,7 +14,7 @@ import relax_mlir.targets  # noqa: F401  # makes this project's targets known
 from relax_mlir.bindings.mlir import ROOT, ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
-from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
+from relax_mlir.passes.kernels.tir_lower_intrinsics import LowerIntrinsics
 from relax_mlir.targets.core.common_stages import TO_LLVM
 from relax_mlir.targets.llvm.passes.llvm_store_narrow_floats import StoreNarrowFloats
 

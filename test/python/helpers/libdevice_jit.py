@@ -19,7 +19,7 @@ from relax_mlir.bindings.context import load_dialects
 from relax_mlir.bindings.execution import to_llvm_ir
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.context import create_context
-from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
+from relax_mlir.passes.kernels.tir_lower_intrinsics import LowerIntrinsics
 from relax_mlir.targets.core.llvm_ir_text import for_older_llvm
 from relax_mlir.targets.cuda.device_passes import DEVICE_PASSES
 from relax_mlir.targets.cuda.objects.wheels import libdevice_path

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
-from relax_mlir.passes.lower_calls.overwriting import Kernel
+from relax_mlir.passes.memory.lower_calls.overwriting import Kernel
 
 import relax_mlir as rx
 

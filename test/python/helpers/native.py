@@ -12,7 +12,7 @@ from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.infos import Info, ScalarInfo, TensorInfo
 from relax_mlir.emit import memrefs
-from relax_mlir.passes.lower_calls import scalar_arguments
+from relax_mlir.passes.memory.lower_calls import scalar_arguments
 from relax_mlir.runtime import Artifact, Constant, Executable
 from relax_mlir.runtime.cpu import host_features, host_triple
 from relax_mlir.targets.host.entry import add_entry

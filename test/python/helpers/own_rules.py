@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from relax_mlir.passes import gradient_rules
-from relax_mlir.passes.decompose import registry as decompositions
-from relax_mlir.passes.layout import registry as layouts
-from relax_mlir.passes.mixed_precision import registry as precisions
-from relax_mlir.passes.schedule import registry as schedules
+from relax_mlir.passes.graph import gradient_rules
+from relax_mlir.passes.graph.decompose import registry as decompositions
+from relax_mlir.passes.graph.layout import registry as layouts
+from relax_mlir.passes.graph.mixed_precision import registry as precisions
+from relax_mlir.passes.kernels.schedule import registry as schedules
 from relax_mlir.support.registry import Registry
 
 import relax_mlir as rx

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 from hypothesis import strategies as st
 from relax_mlir.passes.core.external import CODEGENS
-from relax_mlir.passes.partition.codegen import Codegen, register_codegen
+from relax_mlir.passes.graph.partition.codegen import Codegen, register_codegen
 from relax_mlir.support import external_runtime
 
 import relax_mlir as rx

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.kernels.loops.handles import BlockRV, LoopRV
 
 import relax_mlir as rx
 

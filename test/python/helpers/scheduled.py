@@ -14,10 +14,10 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.pass_manager import run_upstream
 from relax_mlir.dialects.core.infos import tensor
-from relax_mlir.passes.tir_apply_plan import TirApplyPlan
-from relax_mlir.passes.tir_bufferize import Bufferize
-from relax_mlir.passes.tir_plan import TirPlan
-from relax_mlir.passes.tir_store_small_types import StoreSmallTypes
+from relax_mlir.passes.kernels.tir_apply_plan import TirApplyPlan
+from relax_mlir.passes.kernels.tir_plan import TirPlan
+from relax_mlir.passes.kernels.tir_store_small_types import StoreSmallTypes
+from relax_mlir.passes.memory.tir_bufferize import Bufferize
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
 from relax_mlir.targets.core.common_stages import TO_LLVM

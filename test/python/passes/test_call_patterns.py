@@ -14,11 +14,11 @@ import pytest
 from before_after import functions_by_name, keeps_results
 from partitioning import codegen
 from relax_mlir.bindings.navigation import functions_in, operations_in
+from relax_mlir.passes.graph.relax_fuse_ops_by_pattern import FuseOpsByPattern
+from relax_mlir.passes.graph.relax_merge_composite_functions import MergeCompositeFunctions
+from relax_mlir.passes.kernels.structures import canonical as canonical_file
+from relax_mlir.passes.kernels.structures.prim_funcs import KnownPrimFuncs, remembering
 from relax_mlir.passes.patterns.match import by_head
-from relax_mlir.passes.relax_fuse_ops_by_pattern import FuseOpsByPattern
-from relax_mlir.passes.relax_merge_composite_functions import MergeCompositeFunctions
-from relax_mlir.passes.structures import canonical as canonical_file
-from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx

@@ -16,7 +16,7 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.codec import decode, encode
 from relax_mlir.dialects.core.infos import ShapeInfo, TensorInfo
 from relax_mlir.dialects.core.symbols import sym
-from relax_mlir.passes.relax_canonicalize import Canonicalize
+from relax_mlir.passes.graph.relax_canonicalize import Canonicalize
 from relax_mlir_proof.interpreter.held_values import stored
 
 import relax_mlir as rx

@@ -15,7 +15,7 @@ from before_after import changed, keeps_results, op_names
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.relax_combine_parallel_matmul import CombineParallelMatmul
+from relax_mlir.passes.graph.relax_combine_parallel_matmul import CombineParallelMatmul
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -23,9 +23,9 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.bindings.rewriting import is_used
 from relax_mlir.dialects.relax.infer.layouts import Layout, parse_layout
-from relax_mlir.passes.layout.conversion import converted_elements, layout_before, layout_behind, map_between
-from relax_mlir.passes.layout.relations import as_it_is, behind, between, keeps_order, shape_in
-from relax_mlir.passes.relax_convert_layout import ConvertLayout
+from relax_mlir.passes.graph.layout.conversion import converted_elements, layout_before, layout_behind, map_between
+from relax_mlir.passes.graph.layout.relations import as_it_is, behind, between, keeps_order, shape_in
+from relax_mlir.passes.graph.relax_convert_layout import ConvertLayout
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -15,9 +15,9 @@ import pytest
 from before_after import keeps_results, op_names
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.dialect import all_ops
-from relax_mlir.passes.layout.registry import find_layout_rule
-from relax_mlir.passes.layout.rules.shapes import by_position
-from relax_mlir.passes.relax_convert_layout import ConvertLayout
+from relax_mlir.passes.graph.layout.registry import find_layout_rule
+from relax_mlir.passes.graph.layout.rules.shapes import by_position
+from relax_mlir.passes.graph.relax_convert_layout import ConvertLayout
 
 import relax_mlir as rx
 from relax_mlir import relax

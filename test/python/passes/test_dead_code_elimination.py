@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.call_graph import references_of
 from relax_mlir.dialects.core.dialect import all_ops
-from relax_mlir.passes.relax_dead_code_elimination import DeadCodeElimination
+from relax_mlir.passes.graph.relax_dead_code_elimination import DeadCodeElimination
 
 import relax_mlir as rx
 from relax_mlir import relax

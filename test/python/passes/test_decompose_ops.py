@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from own_rules import without_new_decompositions
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.passes.decompose.registry import all_decompositions
-from relax_mlir.passes.relax_decompose_ops import DecomposeOps
+from relax_mlir.passes.graph.decompose.registry import all_decompositions
+from relax_mlir.passes.graph.relax_decompose_ops import DecomposeOps
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -13,7 +13,7 @@ from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.passes.core.evaluating import evaluating_by, evaluator
-from relax_mlir.passes.relax_fold_constant import FoldConstant
+from relax_mlir.passes.graph.relax_fold_constant import FoldConstant
 from relax_mlir.runtime import to_numpy
 from relax_mlir.support import registry
 from relax_mlir.support.disk_cache import DiskCache

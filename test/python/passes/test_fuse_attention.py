@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 from before_after import op_names
-from relax_mlir.passes.relax_fuse_attention import FuseAttention
+from relax_mlir.passes.graph.relax_fuse_attention import FuseAttention
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.passes.fuse import heads
+from relax_mlir.passes.graph.fuse import heads
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx

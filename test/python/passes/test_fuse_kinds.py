@@ -17,10 +17,10 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import functions_in, operations_in
 from relax_mlir.dialects.core.ir_attributes import APART, GROUP
 from relax_mlir.frontends.core import random_numbers
-from relax_mlir.passes.fuse.block_reading import readings_in
-from relax_mlir.passes.fuse.kinds import Kinds
-from relax_mlir.passes.fuse.prim_infos import PrimInfos
-from relax_mlir.passes.fuse.stated import StatedGroups
+from relax_mlir.passes.graph.fuse.block_reading import readings_in
+from relax_mlir.passes.graph.fuse.kinds import Kinds
+from relax_mlir.passes.graph.fuse.prim_infos import PrimInfos
+from relax_mlir.passes.graph.fuse.stated import StatedGroups
 
 import relax_mlir as rx
 from relax_mlir import relax

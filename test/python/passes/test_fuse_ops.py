@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.ir_attributes import GROUP, OP_PATTERN
-from relax_mlir.passes.fuse.fusion_group import Member
+from relax_mlir.passes.graph.fuse.fusion_group import Member
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from partitioning import add, built, codegen, product, relu, rows
 from relax_mlir.bindings.navigation import operations_in
-from relax_mlir.passes.partition.codegen import Codegen, find_codegen, register_codegen
-from relax_mlir.passes.relax_fuse_ops_by_pattern import FuseOpsByPattern
+from relax_mlir.passes.graph.partition.codegen import Codegen, find_codegen, register_codegen
+from relax_mlir.passes.graph.relax_fuse_ops_by_pattern import FuseOpsByPattern
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx

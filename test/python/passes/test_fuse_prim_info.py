@@ -9,7 +9,7 @@ import pytest
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.context import create_context
 from relax_mlir.dialects.core.facts import OpPattern
-from relax_mlir.passes.fuse.prim_info import prim_info
+from relax_mlir.passes.graph.fuse.prim_info import prim_info
 
 T, ROW = "tensor<4x?xf32>", "tensor<4xf32>"
 SAME, TURNED = "affine_map<(d0, d1) -> (d0, d1)>", "affine_map<(d0, d1) -> (d1, d0)>"

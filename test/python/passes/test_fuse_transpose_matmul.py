@@ -14,7 +14,7 @@ from before_after import keeps_results, op_names
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.relax_fuse_transpose_matmul import FuseTransposeMatmul
+from relax_mlir.passes.graph.relax_fuse_transpose_matmul import FuseTransposeMatmul
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -17,7 +17,7 @@ from relax_mlir.bindings.navigation import body_of
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.substitute import dims_of
 from relax_mlir.dialects.core.symbols import SymExpr, parse, sym
-from relax_mlir.passes.symbolic_shapes.equations import Equation, Equations
+from relax_mlir.passes.graph.symbolic_shapes.equations import Equation, Equations
 
 import relax_mlir as rx
 from relax_mlir import RelaxError, relax

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from interpreted import run_function, same
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.passes.relax_inline import Inline
+from relax_mlir.passes.graph.relax_inline import Inline
 
 import relax_mlir as rx
 from relax_mlir import RelaxError, relax

@@ -16,15 +16,15 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects import tir
 from relax_mlir.dialects.context import create_context
 from relax_mlir.emit.numbers import number, numbers
-from relax_mlir.passes.intrinsics import registry
-from relax_mlir.passes.intrinsics.registry import (
+from relax_mlir.passes.kernels.intrinsics import registry
+from relax_mlir.passes.kernels.intrinsics.registry import (
     all_intrinsic_rules,
     intrinsic_rules_by_op,
     intrinsics_table,
     register_legalize_intrinsic,
     register_lower_intrinsic,
 )
-from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
+from relax_mlir.passes.kernels.tir_lower_intrinsics import LowerIntrinsics
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.core.registry import Target, register_target
 

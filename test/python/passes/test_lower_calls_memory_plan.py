@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import Dim, sym
 from relax_mlir.emit.memrefs import ALIGNMENT
-from relax_mlir.passes.lower_calls import arranging, memory_plan
+from relax_mlir.passes.memory.lower_calls import arranging, memory_plan
 
 
 class Life(NamedTuple):

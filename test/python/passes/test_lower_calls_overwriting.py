@@ -11,8 +11,8 @@ from memref_kernels import HEAD, READ, kernel_of, loop, move, vectors
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import sym
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
-from relax_mlir.passes.lower_calls import overwriting
-from relax_mlir.passes.lower_calls.overwriting import Kernel, Move
+from relax_mlir.passes.memory.lower_calls import overwriting
+from relax_mlir.passes.memory.lower_calls.overwriting import Kernel, Move
 
 import relax_mlir as rx
 

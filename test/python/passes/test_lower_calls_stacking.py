@@ -10,8 +10,8 @@ import pytest
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import Size, parse
 from relax_mlir.dialects.core.symbols_expr import SymExpr
-from relax_mlir.passes.lower_calls.planned_buffer import PlannedBuffer
-from relax_mlir.passes.lower_calls.stacking import SizeGroup, Stack, plan_stack
+from relax_mlir.passes.memory.lower_calls.planned_buffer import PlannedBuffer
+from relax_mlir.passes.memory.lower_calls.stacking import SizeGroup, Stack, plan_stack
 
 _VALUES = [{"n": n, "m": m} for n, m in product((0, 1, 7, 64, 1000), repeat=2)]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from intrinsic_jit import NUMPY_TYPES, run_intrinsic
 from intrinsic_oracle import LONG, ORACLES, distance, operands_for
-from relax_mlir.passes.intrinsics import registry
-from relax_mlir.passes.intrinsics.registry import intrinsic_rules_by_op
+from relax_mlir.passes.kernels.intrinsics import registry
+from relax_mlir.passes.kernels.intrinsics.registry import intrinsic_rules_by_op
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 

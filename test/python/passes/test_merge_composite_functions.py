@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from partitioning import codegen, rows
 from relax_mlir.bindings.navigation import callee_of, operations_in
-from relax_mlir.passes.relax_fuse_ops_by_pattern import FuseOpsByPattern
+from relax_mlir.passes.graph.relax_fuse_ops_by_pattern import FuseOpsByPattern
 
 import relax_mlir as rx
 

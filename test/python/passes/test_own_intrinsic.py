@@ -10,7 +10,7 @@ import pytest
 from relax_mlir.dialects.tir import declare_intrinsic
 from relax_mlir.emit import loops
 from relax_mlir.emit.numbers import constant
-from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
+from relax_mlir.passes.kernels.tir_lower_intrinsics import LowerIntrinsics
 
 import relax_mlir as rx
 from relax_mlir import relax, tir

@@ -14,8 +14,8 @@ import pytest
 from relax_mlir.bindings.package_files import described, files_in, own_files
 from relax_mlir.compilation.schedules import planned, until_rules
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in, type_key
-from relax_mlir.passes.schedule.plan import parse_plan
-from relax_mlir.passes.schedule.tuned_plans import (
+from relax_mlir.passes.kernels.schedule.plan import parse_plan
+from relax_mlir.passes.kernels.schedule.tuned_plans import (
     MachineFacts,
     Times,
     TunedKernel,

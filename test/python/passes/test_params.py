@@ -20,9 +20,9 @@ from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.substitute import symbols_in
-from relax_mlir.passes.relax_bind_params import BindParams
-from relax_mlir.passes.relax_bind_symbolic_vars import BindSymbolicVars, SymbolRange, symbol_ranges
-from relax_mlir.passes.relax_lift_transform_params import LiftTransformParams
+from relax_mlir.passes.graph.relax_bind_params import BindParams
+from relax_mlir.passes.graph.relax_bind_symbolic_vars import BindSymbolicVars, SymbolRange, symbol_ranges
+from relax_mlir.passes.graph.relax_lift_transform_params import LiftTransformParams
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from partitioning import Native, built, codegen, product, relu, rows
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.passes.core.external import external_modules
-from relax_mlir.passes.partition import planning
-from relax_mlir.passes.partition.planning import Taken
+from relax_mlir.passes.graph.partition import planning
+from relax_mlir.passes.graph.partition.planning import Taken
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -12,7 +12,7 @@ import numpy
 import pytest
 from c_programs import needs_compiler
 from partitioning import Native, built, codegen
-from relax_mlir.passes.partition.keeping import _KIND
+from relax_mlir.passes.graph.partition.keeping import _KIND
 from relax_mlir.support.disk_cache import DiskCache
 
 import relax_mlir as rx

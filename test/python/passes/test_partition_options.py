@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pytest
 from partitioning import Native, built, codegen
-from relax_mlir.passes.partition.codegen import parse_codegen
-from relax_mlir.passes.partition.options import options_text
+from relax_mlir.passes.graph.partition.codegen import parse_codegen
+from relax_mlir.passes.graph.partition.options import options_text
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from partitioning import built, codegen
 from relax_mlir.bindings.navigation import body_of, functions_in, operations_of
-from relax_mlir.passes.partition.outline import Order, OutlinedPart
-from relax_mlir.passes.partition.regions import Edge, Regions
+from relax_mlir.passes.graph.partition.outline import Order, OutlinedPart
+from relax_mlir.passes.graph.partition.regions import Edge, Regions
 
 import relax_mlir as rx
 from relax_mlir import relax

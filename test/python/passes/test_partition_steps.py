@@ -11,7 +11,7 @@ import numpy
 import pytest
 from partitioning import Native, add, built, codegen, matmul, product, relu
 from relax_mlir.passes.core.external import external_modules
-from relax_mlir.passes.partition import planning
+from relax_mlir.passes.graph.partition import planning
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from compiling import array, floats, module_with
 from own_rules import without_new
-from relax_mlir.passes.schedule import registry
-from relax_mlir.passes.schedule.registry import plan_rules
+from relax_mlir.passes.kernels.schedule import registry
+from relax_mlir.passes.kernels.schedule.registry import plan_rules
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -11,7 +11,7 @@ import pytest
 from compiling import module_with
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.schedule.plan import (
+from relax_mlir.passes.kernels.schedule.plan import (
     MASKED,
     SAFE,
     Dot,

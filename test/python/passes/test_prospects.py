@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from partitioning import built, codegen, product, rows
 from relax_mlir.bindings.navigation import body_of, functions_in, operations_of
 from relax_mlir.dialects.tir.prim_func import is_prim_func
-from relax_mlir.passes.partition import planning
-from relax_mlir.passes.partition.planning import Planner, Taken, register_planner
-from relax_mlir.passes.partition.sequence import sort_by_graph
+from relax_mlir.passes.graph.partition import planning
+from relax_mlir.passes.graph.partition.planning import Planner, Taken, register_planner
+from relax_mlir.passes.graph.partition.sequence import sort_by_graph
+from relax_mlir.passes.kernels.structures.prim_funcs import KnownPrimFuncs, remembering
 from relax_mlir.passes.patterns.match import matches_of
 from relax_mlir.passes.patterns.prospects import Prospects
-from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
 from relax_mlir_blas.products import biases, products, relus
 
 import relax_mlir as rx

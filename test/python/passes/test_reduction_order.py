@@ -10,7 +10,7 @@ import numpy
 import pytest
 from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.emit.reduction_order import parse_order
-from relax_mlir.passes.schedule.plan import Plan, parse_plan
+from relax_mlir.passes.kernels.schedule.plan import Plan, parse_plan
 from relax_mlir.runtime import cpu, to_numpy
 
 import relax_mlir as rx

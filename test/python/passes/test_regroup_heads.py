@@ -11,7 +11,7 @@ from before_after import op_names
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.relax_regroup_heads import RegroupHeads
+from relax_mlir.passes.graph.relax_regroup_heads import RegroupHeads
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -12,10 +12,10 @@ from own_rules import without_new
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.facts import OpPattern
-from relax_mlir.passes.schedule import registry
-from relax_mlir.passes.schedule.registry import register_schedule, schedules_for
-from relax_mlir.passes.tir_apply_plan import TirApplyPlan
-from relax_mlir.passes.tir_plan import TirPlan
+from relax_mlir.passes.kernels.schedule import registry
+from relax_mlir.passes.kernels.schedule.registry import register_schedule, schedules_for
+from relax_mlir.passes.kernels.tir_apply_plan import TirApplyPlan
+from relax_mlir.passes.kernels.tir_plan import TirPlan
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.core import registry as targets
 from relax_mlir.targets.core.registry import Target, register_target

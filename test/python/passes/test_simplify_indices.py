@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.affine import by_operators, value_of
 from relax_mlir.bindings.diagnostics import PassWarning
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.passes.indices.affine_sizes import loop_indices, simplified
+from relax_mlir.passes.kernels.indices.affine_sizes import loop_indices, simplified
 from te_workloads import SMALL, SMALL_CONVOLUTIONS, Convolution, Transposed, transposed
 
 import relax_mlir as rx

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from relax_mlir.bindings.navigation import functions_in, symbol_name
 from relax_mlir.dialects.tir.prim_func import is_prim_func
-from relax_mlir.passes.structures.canonical import body_of_prim_func, canonical
+from relax_mlir.passes.kernels.structures.canonical import body_of_prim_func, canonical
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.tir.prim_func import is_prim_func
-from relax_mlir.passes.relax_fuse_ops import FuseOps
+from relax_mlir.passes.graph.relax_fuse_ops import FuseOps
 
 import relax_mlir as rx
 from relax_mlir import relax

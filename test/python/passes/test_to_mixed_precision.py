@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from own_rules import without_new_precisions
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.dialects.core.dialect import all_ops
-from relax_mlir.passes.mixed_precision.registry import precision_of
-from relax_mlir.passes.relax_to_mixed_precision import ToMixedPrecision
+from relax_mlir.passes.graph.mixed_precision.registry import precision_of
+from relax_mlir.passes.graph.relax_to_mixed_precision import ToMixedPrecision
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -18,13 +18,13 @@ import pytest
 from onnx import TensorProto, helper
 from own_rules import without_new
 from relax_mlir.frontends.onnx.registry import CONVERTERS
-from relax_mlir.passes import gradient_rules as gradients
-from relax_mlir.passes.decompose import registry as decompositions
 from relax_mlir.passes.evaluate import registry as evaluations
-from relax_mlir.passes.intrinsics import registry as intrinsics
-from relax_mlir.passes.layout import registry as layouts
+from relax_mlir.passes.graph import gradient_rules as gradients
+from relax_mlir.passes.graph.decompose import registry as decompositions
+from relax_mlir.passes.graph.layout import registry as layouts
+from relax_mlir.passes.kernels.intrinsics import registry as intrinsics
+from relax_mlir.passes.kernels.schedule import registry as schedules
 from relax_mlir.passes.legalize import rules
-from relax_mlir.passes.schedule import registry as schedules
 from relax_mlir.support.blaming import blaming, is_ours, message_at
 
 import relax_mlir as rx

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from relax_mlir.passes.schedule.byte_pairs import with_masks
+from relax_mlir.passes.kernels.schedule.byte_pairs import with_masks
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.emit.structured import analyze, structured_ops
-from relax_mlir.passes.schedule.plan import Plan
+from relax_mlir.passes.kernels.schedule.plan import Plan
 from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.llvm.plans.conv import plan_conv
 from scheduled import AVX512, Shaped, prim_func, random_array, run, scheduled_text

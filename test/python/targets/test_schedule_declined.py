@@ -11,7 +11,7 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.emit.structured import analyze, structured_ops
-from relax_mlir.passes.schedule.vector_body import check_body
+from relax_mlir.passes.kernels.schedule.vector_body import check_body
 from relax_mlir.targets.llvm.plans.conv import plan_conv
 from relax_mlir.targets.llvm.plans.elementwise import plan_elementwise
 from relax_mlir.targets.llvm.plans.matmul import plan_matmul

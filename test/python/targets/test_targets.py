@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from relax_mlir.passes.kernels.schedule.registry import schedules_for
 from relax_mlir.passes.legalize.rules import rules_by_op
-from relax_mlir.passes.schedule.registry import schedules_for
 from relax_mlir.targets.core.registry import (
     host_chain,
     legal_operators,

@@ -13,8 +13,8 @@ import pytest
 from own_rules import without_new_gradients, without_new_layouts
 from relax_mlir.dialects import relax, tir  # noqa: F401  # declares what is explained
 from relax_mlir.dialects.core.dialect import all_ops, find_op
-from relax_mlir.passes.gradient_rules import _REASONS, all_gradients
-from relax_mlir.passes.layout.registry import all_layout_rules
+from relax_mlir.passes.graph.gradient_rules import _REASONS, all_gradients
+from relax_mlir.passes.graph.layout.registry import all_layout_rules
 from relax_mlir.passes.legalize.rules import all_rules
 from relax_mlir.support.blaming import place_of_caller
 from relax_mlir.tools.opt.explanation import explanation

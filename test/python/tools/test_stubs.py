@@ -77,8 +77,8 @@ ERRORS = [
 
 OWN_STEPS = '''
 import relax_mlir as rx
-from relax_mlir.passes.loops.handles import IndexMap, LoopRV
-from relax_mlir.passes.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.handles import IndexMap, LoopRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
 
 
 @rx.register_primitive

@@ -14,8 +14,8 @@ from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.dialect import all_ops
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.passes.core.pipeline import Pipeline
-from relax_mlir.passes.partition.codegen import Codegen, ObjectCode, PatternRow, register_codegen
-from relax_mlir.passes.partition.options import CodegenOption
+from relax_mlir.passes.graph.partition.codegen import Codegen, ObjectCode, PatternRow, register_codegen
+from relax_mlir.passes.graph.partition.options import CodegenOption
 from relax_mlir.passes.patterns.matched import Match
 from relax_mlir.passes.patterns.operator_patterns import is_op
 from relax_mlir.runtime.cpu import cpu_identity

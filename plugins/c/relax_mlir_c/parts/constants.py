@@ -8,7 +8,7 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.bindings.rewriting import replace_op
 from relax_mlir.dialects.core.elements import is_resource
-from relax_mlir.passes.params.signature import add_arguments, state_type
+from relax_mlir.passes.graph.params.signature import add_arguments, state_type
 
 #: Narrowest elements that are stored in the form of an argument. Sub-byte elements and bools differ.
 _LEAST_BITS = 8

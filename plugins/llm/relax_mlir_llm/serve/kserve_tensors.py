@@ -88,8 +88,8 @@ def _array(tensor: Fields, described: Described, body: bytes, place: int) -> tup
     expected = math.prod(shape) * numpy_type(datatype).itemsize
     if count != expected or place + count > len(body):
         raise invalid(
-            f"the input '{described.name}' has {min(count, len(body) - place)} bytes, expected {expected} for the shape "
-            f"{shape}",
+            f"the input '{described.name}' has {min(count, len(body) - place)} bytes, expected {expected} for "
+            f"the shape {shape}",
             tensor.path("parameters"),
         )
     return numpy.frombuffer(body, numpy_type(datatype), math.prod(shape), place).reshape(shape), place + count

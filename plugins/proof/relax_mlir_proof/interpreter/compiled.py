@@ -33,7 +33,7 @@ from relax_mlir.dialects.core.ir_attributes import DEVICE, GRAPH_INPUTS
 from relax_mlir.dialects.tir.prim_func import is_prim_func
 from relax_mlir.passes.core.evaluating import evaluating_by
 from relax_mlir.passes.core.pipeline import Pipeline
-from relax_mlir.passes.tir_check_bounds import CheckBounds
+from relax_mlir.passes.kernels.tir_check_bounds import CheckBounds
 from relax_mlir.runtime.arrays import tensor, to_numpy
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.support.errors import OptionError, RefusalError

@@ -13,7 +13,7 @@ from relax_mlir.dialects.core.ir_attributes import ENTRIES, INPUT_GROUPS, RESULT
 from relax_mlir.dialects.graph_functions import graph_functions
 from relax_mlir.frontends.module import Module
 from relax_mlir.passes.core.pipeline import Pipeline
-from relax_mlir.passes.outline_tensors.plain_functions import is_plain
+from relax_mlir.passes.graph.outline_tensors.plain_functions import is_plain
 from relax_mlir.runtime.arrays import to_numpy
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.manifest import parse_signature

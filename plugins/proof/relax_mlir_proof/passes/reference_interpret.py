@@ -17,7 +17,7 @@ from relax_mlir.dialects.graph_functions import graph_functions
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.core.external import external_attribute
 from relax_mlir.passes.core.registry import register_pass
-from relax_mlir.passes.params.signature import state_type
+from relax_mlir.passes.graph.params.signature import state_type
 from relax_mlir.support.errors import RefusalError
 from relax_mlir.support.external_part import ExternalPart
 

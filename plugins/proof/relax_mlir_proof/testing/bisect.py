@@ -29,7 +29,7 @@ from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.core.external import external_modules, is_external
 from relax_mlir.passes.core.pipeline import Pipeline
 from relax_mlir.passes.core.stages import Stage, Stages
-from relax_mlir.passes.relax_observe import leave_alone
+from relax_mlir.passes.graph.relax_observe import leave_alone
 from relax_mlir.support.errors import OptionError, RelaxError, VerificationError
 from relax_mlir.targets.core.evaluation import passes_at
 
@@ -39,7 +39,7 @@ from .program_values import flat_results, passed_argument
 from .verdicts import error_of
 
 if TYPE_CHECKING:
-    from relax_mlir.passes.partition_stages import Wanted
+    from relax_mlir.passes.graph.partition_stages import Wanted
 
 #: Results of a call, or the error that it raises.
 Outcome = list[Any] | Exception

@@ -17,7 +17,7 @@ from relax_mlir.dialects.core.infos import TensorInfo, tensor
 from relax_mlir.dialects.relax.constants import const
 from relax_mlir.dialects.relax.values import dtype_of, shape_of
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.scales.weights import CONVOLUTIONS, channel_axes
+from relax_mlir.passes.graph.scales.weights import CONVOLUTIONS, channel_axes
 from relax_mlir.support.errors import RelaxError
 
 from ..interpreter.held_values import stored

@@ -11,7 +11,7 @@ from functools import cache
 from relax_mlir.compilation.compiling import lower
 from relax_mlir.dialects.core.infos import tensor
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.partition.codegen import Codegen, all_codegens, operators_of
+from relax_mlir.passes.graph.partition.codegen import Codegen, all_codegens, operators_of
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.suggest import suggest
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from relax_mlir.passes.partition.codegen import all_codegens, find_codegen
+from relax_mlir.passes.graph.partition.codegen import all_codegens, find_codegen
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.plugins import load_plugins
 from relax_mlir.support.suggest import suggest

@@ -16,8 +16,8 @@ import numpy
 from relax_mlir.bindings.ir import Operation
 from relax_mlir.bindings.navigation import functions_in, operations_in
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.partition.codegen import Codegen, Composite, PatternRow
-from relax_mlir.passes.recipes.forms import is_quantized_form
+from relax_mlir.passes.graph.partition.codegen import Codegen, Composite, PatternRow
+from relax_mlir.passes.graph.recipes.forms import is_quantized_form
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.support.suggest import counted, shortened
 

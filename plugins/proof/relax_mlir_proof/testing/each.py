@@ -25,7 +25,7 @@ from .program_values import RESULTS, Arrays, ByNode, ProgramValues, called_name
 from .verdicts import Error, error_of
 
 if TYPE_CHECKING:
-    from relax_mlir.passes.partition_stages import Wanted
+    from relax_mlir.passes.graph.partition_stages import Wanted
 
 #: Descriptions of faults.
 REWRITTEN = "a rewrite of the graph, or a rule, gives another value than the model"

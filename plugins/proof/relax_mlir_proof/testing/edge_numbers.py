@@ -22,7 +22,7 @@ from relax_mlir.dialects.relax.constants import const
 from relax_mlir.dialects.relax.known_constants import elements_of, is_constant
 from relax_mlir.dialects.relax.values import dtype_of
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.recipes.stated_operators import PRODUCTS
+from relax_mlir.passes.graph.recipes.stated_operators import PRODUCTS
 from relax_mlir.support.errors import RelaxError
 
 from ..interpreter.execution import Machine

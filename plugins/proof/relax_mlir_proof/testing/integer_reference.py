@@ -12,8 +12,8 @@ from relax_mlir.bindings.navigation import body_of, functions_in, last_of, made_
 from relax_mlir.dialects.relax.known_constants import elements_of, is_constant
 from relax_mlir.dialects.relax.values import dtype_of, shape_of
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.recipes.recipe import Recipe
-from relax_mlir.passes.scales.weights import CONVOLUTIONS
+from relax_mlir.passes.graph.recipes.recipe import Recipe
+from relax_mlir.passes.graph.scales.weights import CONVOLUTIONS
 from relax_mlir.support.errors import OptionError, RelaxError
 from relax_mlir.support.requantization import FORMS, Multiplier, Requantize
 from relax_mlir_quantize.recipes.recipe_registry import find_recipe

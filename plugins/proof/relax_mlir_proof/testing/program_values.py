@@ -11,7 +11,13 @@ import numpy
 from relax_mlir.bindings.ir import Operation
 from relax_mlir.bindings.navigation import functions_in, symbol_name
 from relax_mlir.compilation.observing import LOWERED, MODEL, definitions_of
-from relax_mlir.passes.relax_observe import nodes_of, observed_calls, observed_name, observed_places, passed_operands
+from relax_mlir.passes.graph.relax_observe import (
+    nodes_of,
+    observed_calls,
+    observed_name,
+    observed_places,
+    passed_operands,
+)
 from relax_mlir.runtime import Executable
 from relax_mlir.runtime.arrays import tensor, to_numpy
 from relax_mlir.runtime.manifest import parse_signature

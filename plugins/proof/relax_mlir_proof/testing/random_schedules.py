@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from relax_mlir.bindings.ir import Operation
 from relax_mlir.dialects.core.symbols_expr import variables_of
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
-from relax_mlir.passes.loops.schedule import Schedule
-from relax_mlir.passes.loops.tree import REDUCE, Block, Tree, loops_of
+from relax_mlir.passes.kernels.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.kernels.loops.schedule import Schedule
+from relax_mlir.passes.kernels.loops.tree import REDUCE, Block, Tree, loops_of
 from relax_mlir.support.errors import RelaxError
 
 _Choice = TypeVar("_Choice")

@@ -17,12 +17,12 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import body_of, functions_in, last_of, operations_in, symbol_name
 from relax_mlir.dialects.core.dialect import find_op
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.partition.codegen import Composite
+from relax_mlir.passes.graph.partition.codegen import Composite
+from relax_mlir.passes.graph.recipes.forms import is_quantized_form, quantized_form
+from relax_mlir.passes.graph.recipes.recipe import Op as RecipeOp
+from relax_mlir.passes.graph.recipes.stated_types import has_stated_types
 from relax_mlir.passes.patterns.operator_patterns import Op
 from relax_mlir.passes.patterns.tree import GraphPattern, walk
-from relax_mlir.passes.recipes.forms import is_quantized_form, quantized_form
-from relax_mlir.passes.recipes.recipe import Op as RecipeOp
-from relax_mlir.passes.recipes.stated_types import has_stated_types
 from relax_mlir.support.errors import OptionError, RelaxError
 from relax_mlir_quantize.placement import float_form_of
 from relax_mlir_quantize.quantize import quantize

@@ -19,8 +19,8 @@ from relax_mlir.compilation.schedules import until_scheduled
 from relax_mlir.dialects.core.ir_attributes import SCHEDULE
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
 from relax_mlir.frontends.module import Module
-from relax_mlir.passes.loops.schedule import Schedule
-from relax_mlir.passes.loops.schedule_files import is_writable
+from relax_mlir.passes.kernels.loops.schedule import Schedule
+from relax_mlir.passes.kernels.loops.schedule_files import is_writable
 from relax_mlir.runtime import Executable
 from relax_mlir.support.errors import RelaxError
 

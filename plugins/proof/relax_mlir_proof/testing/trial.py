@@ -18,8 +18,8 @@ from relax_mlir.compilation.compiling import compile, lower
 from relax_mlir.compilation.options import CompileOptions
 from relax_mlir.passes.core.journal import Journal
 from relax_mlir.passes.core.stages import Stages
-from relax_mlir.passes.partition.codegen import find_codegen
-from relax_mlir.passes.schedule.registry import all_schedules, plan_rules
+from relax_mlir.passes.graph.partition.codegen import find_codegen
+from relax_mlir.passes.kernels.schedule.registry import all_schedules, plan_rules
 from relax_mlir.runtime.arrays import tensor
 from relax_mlir.runtime.guard_pages import guarded
 from relax_mlir.runtime.poisoning import PATTERNS, change_of

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import relax_mlir as rx
 from relax_mlir.passes.core.external import CODEGENS
-from relax_mlir.passes.partition.codegen import find_codegen, operators_of
+from relax_mlir.passes.graph.partition.codegen import find_codegen, operators_of
 from relax_mlir.support import external_runtime
 
 ROOT = Path(__file__).resolve().parents[4]

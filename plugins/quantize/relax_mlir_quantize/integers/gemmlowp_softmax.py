@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects import relax
 from relax_mlir.dialects.relax import const
-from relax_mlir.passes.quantization.numbers import as_i32
+from relax_mlir.passes.graph.quantization.numbers import as_i32
 
 from .layer_emission import Integers, LayerEmission, limits_of
 

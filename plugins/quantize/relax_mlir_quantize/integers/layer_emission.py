@@ -13,8 +13,8 @@ from relax_mlir.dialects.core.infos import bit_width, is_int, is_unsigned
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.known_constants import elements_of
 from relax_mlir.dialects.relax.values import dtype_of, shape_of, with_dtype
-from relax_mlir.passes.quantization.numbers import Quantized, as_i32, dequantized, made, spread
-from relax_mlir.passes.recipes.recipe import Op
+from relax_mlir.passes.graph.quantization.numbers import Quantized, as_i32, dequantized, made, spread
+from relax_mlir.passes.graph.recipes.recipe import Op
 from relax_mlir.support.errors import OptionError, RelaxError
 from relax_mlir.support.requantization import Multiplier, Requantize
 

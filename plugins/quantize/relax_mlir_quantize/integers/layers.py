@@ -16,12 +16,10 @@ from relax_mlir.bindings.rewriting import is_used, replace_op
 from relax_mlir.dialects import relax
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.known_constants import elements_of
-from relax_mlir.passes.patterns.match import matches_of
-from relax_mlir.passes.patterns.tree import GraphPattern
-from relax_mlir.passes.quantization.numbers import dequantized
-from relax_mlir.passes.recipes.forms import is_quantized_form, quantized_form
-from relax_mlir.passes.recipes.recipe import Op
-from relax_mlir.passes.recipes.stated_operators import (
+from relax_mlir.passes.graph.quantization.numbers import dequantized
+from relax_mlir.passes.graph.recipes.forms import is_quantized_form, quantized_form
+from relax_mlir.passes.graph.recipes.recipe import Op
+from relax_mlir.passes.graph.recipes.stated_operators import (
     FUNCTIONS,
     GLOBAL_POOLS,
     LIMITS,
@@ -30,6 +28,8 @@ from relax_mlir.passes.recipes.stated_operators import (
     SELECTIONS,
     SUMS,
 )
+from relax_mlir.passes.patterns.match import matches_of
+from relax_mlir.passes.patterns.tree import GraphPattern
 
 from .layer_emission import LayerEmission, limits_of
 from .means import emit_global_pool, emit_mean, emit_pool

@@ -10,7 +10,7 @@ from relax_mlir.dialects import relax
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.known_constants import elements_of
 from relax_mlir.dialects.relax.values import dtype_of
-from relax_mlir.passes.quantization.numbers import made
+from relax_mlir.passes.graph.quantization.numbers import made
 
 from .layer_emission import LayerEmission
 

@@ -15,9 +15,9 @@ from relax_mlir.dialects import relax
 from relax_mlir.dialects.core.infos import bit_width
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.known_constants import elements_of
-from relax_mlir.passes.quantization.numbers import dequantized, dtype_attribute
-from relax_mlir.passes.recipes.stated_operators import PRODUCTS
-from relax_mlir.passes.scales.weights import channel_axes
+from relax_mlir.passes.graph.quantization.numbers import dequantized, dtype_attribute
+from relax_mlir.passes.graph.recipes.stated_operators import PRODUCTS
+from relax_mlir.passes.graph.scales.weights import channel_axes
 
 from .layer_emission import Integers, LayerEmission, sizes_of
 from .operators import finished_sum, rescaled_summand

@@ -12,7 +12,7 @@ from relax_mlir.dialects import relax
 from relax_mlir.dialects.core.infos import bit_width
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import normal_axis
-from relax_mlir.passes.quantization.numbers import as_i32
+from relax_mlir.passes.graph.quantization.numbers import as_i32
 from relax_mlir.support.errors import OptionError
 
 from .gemmlowp_softmax import emit_gemmlowp_softmax

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from relax_mlir.passes.recipes.operand_types import QUANTIZED, parse_operand_type
-from relax_mlir.passes.recipes.recipe import Entry, Fixed, Float, Op, Recipe, Share
+from relax_mlir.passes.graph.recipes.operand_types import QUANTIZED, parse_operand_type
+from relax_mlir.passes.graph.recipes.recipe import Entry, Fixed, Float, Op, Recipe, Share
 from relax_mlir.support.errors import RelaxError
 
 from .foreign_file import ForeignFile, layer_pattern, operands_of

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from relax_mlir.passes.recipes.recipe import Entry, Fixed, Float, Op, Recipe, Share
+from relax_mlir.passes.graph.recipes.recipe import Entry, Fixed, Float, Op, Recipe, Share
 from relax_mlir.support.errors import OptionError, RelaxError
 from relax_mlir.support.suggest import suggest
 

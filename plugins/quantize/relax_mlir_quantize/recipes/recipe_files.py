@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.recipes.recipe import Recipe
+from relax_mlir.passes.graph.recipes.recipe import Recipe
 from relax_mlir.support.errors import RelaxError
 
 from .aimet import from_aimet, is_aimet

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from relax_mlir.passes.core.external import CODEGENS
-from relax_mlir.passes.partition.codegen import Codegen, PatternRow, all_codegens, find_codegen
+from relax_mlir.passes.graph.partition.codegen import Codegen, PatternRow, all_codegens, find_codegen
+from relax_mlir.passes.graph.recipes.recipe import Recipe
 from relax_mlir.passes.patterns.tree import GraphPattern
-from relax_mlir.passes.recipes.recipe import Recipe
 from relax_mlir.support.errors import OptionError, RelaxError
 from relax_mlir.support.suggest import suggest
 from relax_mlir.targets.core.backend import ChosenTarget

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy
-from relax_mlir.passes.recipes.recipe import Entry
+from relax_mlir.passes.graph.recipes.recipe import Entry
 from relax_mlir.recipes import Fixed, Tensor
 
 from .case import Case

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import relax_mlir as rx
 from relax_mlir.dialects.relax.known_constants import is_constant
+from relax_mlir.passes.graph.recipes.recipe import Entry
 from relax_mlir.passes.patterns.matched import Match
 from relax_mlir.passes.patterns.quantized_layers import quantized_conv, quantized_linear
-from relax_mlir.passes.recipes.recipe import Entry
 from relax_mlir.patterns import GraphPattern, is_const, is_op, wildcard
 from relax_mlir.recipes import Op, Share
 

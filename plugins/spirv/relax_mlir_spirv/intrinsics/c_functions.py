@@ -8,7 +8,7 @@ import math
 from relax_mlir.bindings.ir import OpView
 from relax_mlir.emit.numbers import Number, intrinsic, numbers, polynomial, select, unary
 from relax_mlir.emit.special.series import exp, in_f64, is_nan, log, size_of
-from relax_mlir.passes.intrinsics.registry import register_legalize_intrinsic
+from relax_mlir.passes.kernels.intrinsics.registry import register_legalize_intrinsic
 
 _DTYPES = ("f32", "f64")
 #: Stirling's series is exact from here on. Smaller arguments are shifted by steps of 1.

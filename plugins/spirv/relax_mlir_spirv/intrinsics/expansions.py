@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.intrinsics.registry import register_legalize_intrinsic
+from relax_mlir.passes.kernels.intrinsics.registry import register_legalize_intrinsic
 from relax_mlir.targets.llvm.intrinsics import (  # noqa: F401  # importing them makes their expansions known
     exponential,
     hyperbolic,

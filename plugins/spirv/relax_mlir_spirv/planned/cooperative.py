@@ -16,7 +16,7 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.emit.arithmetic import constant_value, result_of
 from relax_mlir.emit.numbers import Number, Size, as_index
-from relax_mlir.passes.schedule.plan import Plan
+from relax_mlir.passes.kernels.schedule.plan import Plan
 from relax_mlir.targets.gpu.emit.memory_access import load, shared_memory, wait_for_block
 from relax_mlir.targets.gpu.planned.group import GAP_BYTES, PlannedGroup, Tile
 from relax_mlir.targets.gpu.planned.kernel import Kernel, is_plain_product

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.emit.structured import StructuredOp
-from relax_mlir.passes.schedule.plan import Plan
+from relax_mlir.passes.kernels.schedule.plan import Plan
 from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.gpu.planned.dequantized_operand import factor_of
 from relax_mlir.targets.gpu.planned.mma_operands import factors_of

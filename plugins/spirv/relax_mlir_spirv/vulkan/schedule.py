@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.schedule.registry import register_plan
+from relax_mlir.passes.kernels.schedule.registry import register_plan
 
 from ..plans.cooperative import plan_cooperative
 

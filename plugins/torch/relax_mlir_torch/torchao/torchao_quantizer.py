@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.bindings.ir import Value
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.compilation.compiling import lower
-from relax_mlir.passes.recipes.recipe import RESULT, Recipe
-from relax_mlir.passes.recipes.stated_types import DATA
+from relax_mlir.passes.graph.recipes.recipe import RESULT, Recipe
+from relax_mlir.passes.graph.recipes.stated_types import DATA
 from relax_mlir.support.argument_types import types_checked
 from relax_mlir.support.callbacks import enters
 from relax_mlir.support.errors import OptionError

@@ -7,8 +7,8 @@ import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.passes.recipes.operand_types import OperandType
-from relax_mlir.passes.recipes.recipe import Entry, Fixed, Op, Recipe
+from relax_mlir.passes.graph.recipes.operand_types import OperandType
+from relax_mlir.passes.graph.recipes.recipe import Entry, Fixed, Op, Recipe
 from relax_mlir.support.errors import OptionError
 from relax_mlir_quantize.scales import Scale
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects.relax.infer.layouts import Layout, layouts_of
-from relax_mlir.passes.decompose.tensor_formulas import relax
-from relax_mlir.passes.layout.conversion import permuted
+from relax_mlir.passes.graph.decompose.tensor_formulas import relax
+from relax_mlir.passes.graph.layout.conversion import permuted
 
 from .gradient_call import GradientCall, Gradients
 from .reverse import gradients_at

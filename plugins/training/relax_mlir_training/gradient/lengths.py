@@ -6,7 +6,7 @@ from __future__ import annotations
 from relax_mlir.bindings.ir import Operation, Value
 from relax_mlir.bindings.navigation import made_by
 from relax_mlir.dialects.relax.known_constants import is_constant, splat
-from relax_mlir.passes.decompose.tensor_formulas import Tensor
+from relax_mlir.passes.graph.decompose.tensor_formulas import Tensor
 
 #: Operations that preserve sums of squares. Multiplication by a constant and views do, too.
 _SUMS = ["relax.sum", "relax.mean", "relax.add", "relax.astype"]

@@ -9,7 +9,7 @@ from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects.core.symbols import product
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import is_known, shape_of
-from relax_mlir.passes.decompose.tensor_formulas import relax, shape_operand
+from relax_mlir.passes.graph.decompose.tensor_formulas import relax, shape_operand
 
 from .gradient_call import GradientCall
 

@@ -30,9 +30,9 @@ from relax_mlir.dialects.core.operands import as_value
 from relax_mlir.dialects.core.rules import RuleByTypes
 from relax_mlir.dialects.core.symbols import equal
 from relax_mlir.dialects.relax.values import stated
-from relax_mlir.passes.decompose.registry import decomposed, find_decomposition
-from relax_mlir.passes.decompose.tensor_formulas import zeros_for
-from relax_mlir.passes.gradient_rules import find_gradient, reason_against
+from relax_mlir.passes.graph.decompose.registry import decomposed, find_decomposition
+from relax_mlir.passes.graph.decompose.tensor_formulas import zeros_for
+from relax_mlir.passes.graph.gradient_rules import find_gradient, reason_against
 from relax_mlir.support.errors import RefusalError, RelaxError
 
 from .checkpoints import END, computed_again

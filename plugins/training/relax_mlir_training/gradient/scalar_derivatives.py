@@ -14,7 +14,7 @@ from relax_mlir.dialects.core.infos import ScalarInfo, is_float
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import shape_of
 from relax_mlir.emit.numbers import as_i64
-from relax_mlir.passes.decompose.tensor_formulas import Tensor, apply, as_tensor
+from relax_mlir.passes.graph.decompose.tensor_formulas import Tensor, apply, as_tensor
 
 from .scf_derivatives import DifferentiatedRegion
 

@@ -22,7 +22,7 @@ from relax_mlir.dialects.core.dialect import row_of
 from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo, is_float
 from relax_mlir.dialects.core.ir_attributes import PART_OF_LOOP, RELAX_TARGET
 from relax_mlir.emit.numbers import Number, constant, minimum, number, operation
-from relax_mlir.passes.decompose.tensor_formulas import zeros_for
+from relax_mlir.passes.graph.decompose.tensor_formulas import zeros_for
 
 from .states import Column, States, erase_unused, is_repeatable, stand_in
 

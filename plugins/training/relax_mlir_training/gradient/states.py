@@ -23,7 +23,7 @@ from relax_mlir.dialects.core.substitute import symbols_of
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import is_known, stated
 from relax_mlir.emit.numbers import Number, as_i64, number
-from relax_mlir.passes.decompose.tensor_formulas import as_tensor
+from relax_mlir.passes.graph.decompose.tensor_formulas import as_tensor
 
 #: Prefixes of operations that compute the same when they are repeated.
 _REPEATABLE = ("arith.", "math.", "tensor.", "scf.")

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from relax_mlir.dialects.core.indices import is_never_negative
 from relax_mlir.dialects.core.symbols_expr import Size
-from relax_mlir.passes.loops.handles import BlockRV, IndexMap
-from relax_mlir.passes.loops.index_exprs import places_of_load
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.tree import Access, Block, Place, Region, iter_variable
-from relax_mlir.passes.loops.tree_buffers import Buffer
-from relax_mlir.passes.primitives.caching import buffer_of
+from relax_mlir.passes.kernels.loops.handles import BlockRV, IndexMap
+from relax_mlir.passes.kernels.loops.index_exprs import places_of_load
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.tree import Access, Block, Place, Region, iter_variable
+from relax_mlir.passes.kernels.loops.tree_buffers import Buffer
+from relax_mlir.passes.kernels.primitives.caching import buffer_of
 from relax_mlir.schedules import register_primitive
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.tree import AROUND, Loop, Node, blocks_in
+from relax_mlir.passes.kernels.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.tree import AROUND, Loop, Node, blocks_in
 from relax_mlir.schedules import register_primitive
 
 

@@ -10,16 +10,16 @@ from dataclasses import replace
 from relax_mlir import ir
 from relax_mlir.dialects.core.indices import is_below
 from relax_mlir.dialects.core.symbols_expr import Size, variables_of
-from relax_mlir.passes.loops.body_scalars import Compute, Element, Expr, IterIndex, Load
-from relax_mlir.passes.loops.handles import BlockRV
-from relax_mlir.passes.loops.lanes import may_trap
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.show import Shown
-from relax_mlir.passes.loops.tree import SPATIAL, Access, Block, Iter, iter_variable
-from relax_mlir.passes.loops.tree_buffers import Buffer
-from relax_mlir.passes.primitives.caching import check_scope
-from relax_mlir.passes.primitives.code_motion import plain_iter, wrap_in_new_loops
-from relax_mlir.passes.primitives.compute_inline import merge_reads
+from relax_mlir.passes.kernels.loops.body_scalars import Compute, Element, Expr, IterIndex, Load
+from relax_mlir.passes.kernels.loops.handles import BlockRV
+from relax_mlir.passes.kernels.loops.lanes import may_trap
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.show import Shown
+from relax_mlir.passes.kernels.loops.tree import SPATIAL, Access, Block, Iter, iter_variable
+from relax_mlir.passes.kernels.loops.tree_buffers import Buffer
+from relax_mlir.passes.kernels.primitives.caching import check_scope
+from relax_mlir.passes.kernels.primitives.code_motion import plain_iter, wrap_in_new_loops
+from relax_mlir.passes.kernels.primitives.compute_inline import merge_reads
 from relax_mlir.schedules import register_primitive
 
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.loops.handles import BlockRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.tree import blocks_in, exchange_buffers
-from relax_mlir.passes.primitives.caching import buffer_of, check_scope, make_copy_block, staged_buffer
+from relax_mlir.passes.kernels.loops.handles import BlockRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.tree import blocks_in, exchange_buffers
+from relax_mlir.passes.kernels.primitives.caching import buffer_of, check_scope, make_copy_block, staged_buffer
 from relax_mlir.schedules import register_primitive
 
 

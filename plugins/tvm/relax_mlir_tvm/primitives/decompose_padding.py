@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from relax_mlir.dialects.core.indices import is_never_negative
 from relax_mlir.dialects.core.symbols_expr import Size, extremum, variables_of
-from relax_mlir.passes.loops.body_scalars import Element, Expr, Load
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
-from relax_mlir.passes.loops.index_exprs import choice_of, limits_of, places_of_load
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.ranges import Range, factor_of, substitute_zero
-from relax_mlir.passes.loops.tree import SERIAL, Access, Block, Loop, blocks_in, variable
-from relax_mlir.passes.primitives.code_motion import order_of
-from relax_mlir.passes.primitives.compute_inline import merge_reads
-from relax_mlir.passes.primitives.decompose_reduction import loops_at, make_init_block
+from relax_mlir.passes.kernels.loops.body_scalars import Element, Expr, Load
+from relax_mlir.passes.kernels.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.kernels.loops.index_exprs import choice_of, limits_of, places_of_load
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.ranges import Range, factor_of, substitute_zero
+from relax_mlir.passes.kernels.loops.tree import SERIAL, Access, Block, Loop, blocks_in, variable
+from relax_mlir.passes.kernels.primitives.code_motion import order_of
+from relax_mlir.passes.kernels.primitives.compute_inline import merge_reads
+from relax_mlir.passes.kernels.primitives.decompose_reduction import loops_at, make_init_block
 from relax_mlir.schedules import register_primitive
 
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from relax_mlir.dialects.core.symbols_expr import Size
-from relax_mlir.passes.loops.body_scalars import Compute, Element, Expr
-from relax_mlir.passes.loops.handles import BlockRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.tree import Access, Block, blocks_in
-from relax_mlir.passes.loops.tree_buffers import Buffer
-from relax_mlir.passes.primitives.code_motion import check_passes
-from relax_mlir.passes.primitives.compute_inline import check_inlinable, merge_reads
-from relax_mlir.passes.primitives.reducers import check_neutral, reducer_of
+from relax_mlir.passes.kernels.loops.body_scalars import Compute, Element, Expr
+from relax_mlir.passes.kernels.loops.handles import BlockRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.tree import Access, Block, blocks_in
+from relax_mlir.passes.kernels.loops.tree_buffers import Buffer
+from relax_mlir.passes.kernels.primitives.code_motion import check_passes
+from relax_mlir.passes.kernels.primitives.compute_inline import check_inlinable, merge_reads
+from relax_mlir.passes.kernels.primitives.reducers import check_neutral, reducer_of
 from relax_mlir.schedules import register_primitive
 
 from .reverse_compute_inline import points_of

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.loops.handles import BlockRV
-from relax_mlir.passes.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.handles import BlockRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
 from relax_mlir.schedules import register_primitive
 
 

@@ -13,8 +13,8 @@ from math import prod
 from relax_mlir.dialects.core.indices import evaluated
 from relax_mlir.dialects.core.symbols_expr import Size, from_terms, terms_of
 from relax_mlir.dialects.core.symbols_terms import Atom
-from relax_mlir.passes.loops.ranges import range_of
-from relax_mlir.passes.loops.tree import Iter
+from relax_mlir.passes.kernels.loops.ranges import range_of
+from relax_mlir.passes.kernels.loops.tree import Iter
 
 #: Maximum number of points that are checked.
 _MOST_POINTS = 1 << 21

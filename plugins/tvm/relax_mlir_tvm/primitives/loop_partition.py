@@ -9,10 +9,10 @@ from functools import partial
 from itertools import accumulate
 
 from relax_mlir.dialects.core.symbols_expr import Size
-from relax_mlir.passes.loops.handles import LoopRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.tree import SERIAL, Loop, blocks_in, map_nodes, names_in, rebind, variable
-from relax_mlir.passes.primitives.body_copies import drop_unreached_init, rename_nodes
+from relax_mlir.passes.kernels.loops.handles import LoopRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.tree import SERIAL, Loop, blocks_in, map_nodes, names_in, rebind, variable
+from relax_mlir.passes.kernels.primitives.body_copies import drop_unreached_init, rename_nodes
 from relax_mlir.schedules import register_primitive
 
 

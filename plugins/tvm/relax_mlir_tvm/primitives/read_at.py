@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.tree import blocks_in
-from relax_mlir.passes.primitives.cache_read import cache_read
-from relax_mlir.passes.primitives.compute_at import compute_at
+from relax_mlir.passes.kernels.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.tree import blocks_in
+from relax_mlir.passes.kernels.primitives.cache_read import cache_read
+from relax_mlir.passes.kernels.primitives.compute_at import compute_at
 from relax_mlir.schedules import register_primitive
 
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.loops.handles import BlockRV, IndexMap
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.primitives.reindex import stage_by_map
+from relax_mlir.passes.kernels.loops.handles import BlockRV, IndexMap
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.primitives.reindex import stage_by_map
 from relax_mlir.schedules import register_primitive
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from relax_mlir.dialects.core.indices import is_below, is_never_negative
 from relax_mlir.dialects.core.symbols_expr import Size, substituted, variables_of
-from relax_mlir.passes.loops.body_scalars import Element, Expr
-from relax_mlir.passes.loops.boxes import Limits
-from relax_mlir.passes.loops.handles import BlockRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.tree import Block, iter_variable
-from relax_mlir.passes.primitives.code_motion import check_passes, plain_iter
-from relax_mlir.passes.primitives.compute_inline import check_inlinable, check_once, merge_reads
+from relax_mlir.passes.kernels.loops.body_scalars import Element, Expr
+from relax_mlir.passes.kernels.loops.boxes import Limits
+from relax_mlir.passes.kernels.loops.handles import BlockRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.tree import Block, iter_variable
+from relax_mlir.passes.kernels.primitives.code_motion import check_passes, plain_iter
+from relax_mlir.passes.kernels.primitives.compute_inline import check_inlinable, check_once, merge_reads
 from relax_mlir.schedules import register_primitive
 
 from .inverse_points import inverse_points

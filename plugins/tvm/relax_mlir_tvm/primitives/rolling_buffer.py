@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from relax_mlir.dialects.core.indices import is_never_negative
 from relax_mlir.dialects.core.symbols_expr import extremum, variables_of
-from relax_mlir.passes.loops.boxes import box_of
-from relax_mlir.passes.loops.handles import BlockRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.ranges import Range, factor_of, ranges_of
-from relax_mlir.passes.loops.tree import SERIAL, Access, Block, Loop, around_all, blocks_in, variable
-from relax_mlir.passes.loops.tree_buffers import Buffer
-from relax_mlir.passes.primitives.caching import own_buffer
+from relax_mlir.passes.kernels.loops.boxes import box_of
+from relax_mlir.passes.kernels.loops.handles import BlockRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.ranges import Range, factor_of, ranges_of
+from relax_mlir.passes.kernels.loops.tree import SERIAL, Access, Block, Loop, around_all, blocks_in, variable
+from relax_mlir.passes.kernels.loops.tree_buffers import Buffer
+from relax_mlir.passes.kernels.primitives.caching import own_buffer
 from relax_mlir.schedules import register_primitive
 
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
-from relax_mlir.passes.loops.primitives import Edit, Refused
-from relax_mlir.passes.primitives.compute_at import compute_at
+from relax_mlir.passes.kernels.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.kernels.loops.primitives import Edit, Refused
+from relax_mlir.passes.kernels.primitives.compute_at import compute_at
 from relax_mlir.schedules import register_primitive
 
 

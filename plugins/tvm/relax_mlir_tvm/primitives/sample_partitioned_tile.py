@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from relax_mlir.passes.loops.handles import LoopRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.primitives.factors import check_factors, divisors, draw_factors, static_steps
+from relax_mlir.passes.kernels.loops.handles import LoopRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.primitives.factors import check_factors, divisors, draw_factors, static_steps
 from relax_mlir.schedules import register_primitive
 
 

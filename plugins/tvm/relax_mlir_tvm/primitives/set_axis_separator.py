@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from relax_mlir.passes.loops.handles import BlockRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.primitives.caching import buffer_at, check_own
+from relax_mlir.passes.kernels.loops.handles import BlockRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.primitives.caching import buffer_at, check_own
 from relax_mlir.schedules import register_primitive
 
 

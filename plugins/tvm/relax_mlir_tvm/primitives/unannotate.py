@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.primitives.annotate import annotatable_node
+from relax_mlir.passes.kernels.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.primitives.annotate import annotatable_node
 from relax_mlir.schedules import register_primitive
 from relax_mlir.support.suggest import suggest
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from relax_mlir import ir
 from relax_mlir.bindings.ir import Type
 from relax_mlir.dialects.core.codec import TypeProblem, element_type
-from relax_mlir.passes.loops.body_scalars import Compute, Element, Expr, Load
-from relax_mlir.passes.loops.handles import BlockRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.tree import Block, exchange_buffers
-from relax_mlir.passes.loops.tree_buffers import Buffer
-from relax_mlir.passes.primitives.caching import own_buffer
+from relax_mlir.passes.kernels.loops.body_scalars import Compute, Element, Expr, Load
+from relax_mlir.passes.kernels.loops.handles import BlockRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.tree import Block, exchange_buffers
+from relax_mlir.passes.kernels.loops.tree_buffers import Buffer
+from relax_mlir.passes.kernels.primitives.caching import own_buffer
 from relax_mlir.schedules import register_primitive
 
 

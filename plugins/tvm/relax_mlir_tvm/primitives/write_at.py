@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.loops.handles import BlockRV, LoopRV
-from relax_mlir.passes.loops.primitives import Edit
-from relax_mlir.passes.loops.tree import blocks_in
-from relax_mlir.passes.primitives.cache_write import cache_write
-from relax_mlir.passes.primitives.reverse_compute_at import reverse_compute_at
+from relax_mlir.passes.kernels.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.kernels.loops.primitives import Edit
+from relax_mlir.passes.kernels.loops.tree import blocks_in
+from relax_mlir.passes.kernels.primitives.cache_write import cache_write
+from relax_mlir.passes.kernels.primitives.reverse_compute_at import reverse_compute_at
 from relax_mlir.schedules import register_primitive
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.symbols_expr import Size, make_variable, substituted
-from relax_mlir.passes.loops import boxes
-from relax_mlir.passes.loops.boxes import box_of
-from relax_mlir.passes.loops.ranges import Range
-from relax_mlir.passes.loops.tree import Access, variable
-from relax_mlir.passes.loops.tree_buffers import Buffer
+from relax_mlir.passes.kernels.loops import boxes
+from relax_mlir.passes.kernels.loops.boxes import box_of
+from relax_mlir.passes.kernels.loops.ranges import Range
+from relax_mlir.passes.kernels.loops.tree import Access, variable
+from relax_mlir.passes.kernels.loops.tree_buffers import Buffer
 
 OUTER = variable("o", 5)
 INNER = {"a": 3, "b": 4, "c": 2}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from relax_mlir.compilation.schedules import until_rules
-from relax_mlir.passes.loops.decisions import CategoricalDecision, TileDecision
-from relax_mlir.passes.schedule.constant_arguments import callers_in
+from relax_mlir.passes.kernels.loops.decisions import CategoricalDecision, TileDecision
+from relax_mlir.passes.kernels.schedule.constant_arguments import callers_in
 from relax_mlir_tune.decided import decided_schedule
 from relax_mlir_tune.kernel_module import module_of_kernel
 

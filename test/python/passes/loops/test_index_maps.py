@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from relax_mlir.dialects.core.symbols_expr import make_variable
-from relax_mlir.passes.loops.handles import IndexMap
+from relax_mlir.passes.kernels.loops.handles import IndexMap
 
 import relax_mlir as rx
 

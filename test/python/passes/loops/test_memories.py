@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from own_rules import without_new
 from relax_mlir.emit import loops
-from relax_mlir.passes.loops.buffer_allocation import places_of
-from relax_mlir.passes.loops.intrins import _INTRINS
-from relax_mlir.passes.loops.memories import _MEMORIES
-from relax_mlir.passes.loops.memory_arenas import arenas_of
+from relax_mlir.passes.kernels.loops.buffer_allocation import places_of
+from relax_mlir.passes.kernels.loops.intrins import _INTRINS
+from relax_mlir.passes.kernels.loops.memories import _MEMORIES
+from relax_mlir.passes.kernels.loops.memory_arenas import arenas_of
 from schedule_kernels import KERNELS, Kernel, check, kernel
 from schedule_steps import a_block, a_loop, random_steps
 

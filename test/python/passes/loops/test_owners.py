@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.indices import evaluated
 from relax_mlir.dialects.core.symbols_expr import Size, make_variable
-from relax_mlir.passes.loops.apart import admitted_steps, common_owners, overlaps, owners_of
-from relax_mlir.passes.loops.tree import SPATIAL, Block, Iter, Loop
+from relax_mlir.passes.kernels.loops.apart import admitted_steps, common_owners, overlaps, owners_of
+from relax_mlir.passes.kernels.loops.tree import SPATIAL, Block, Iter, Loop
 
 _EXTENTS = {"s": 3, "t": 4, "v": 3}
 _S, _T, _V = (make_variable(name, extent - 1) for name, extent in _EXTENTS.items())

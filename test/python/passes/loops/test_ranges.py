@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 from relax_mlir.dialects.core.indices import divisions, evaluated
 from relax_mlir.dialects.core.symbols_expr import make_variable
-from relax_mlir.passes.loops.apart import keeps_apart
-from relax_mlir.passes.loops.ranges import guards, is_multiple
-from relax_mlir.passes.loops.tree import SPATIAL, Block, Iter
+from relax_mlir.passes.kernels.loops.apart import keeps_apart
+from relax_mlir.passes.kernels.loops.ranges import guards, is_multiple
+from relax_mlir.passes.kernels.loops.tree import SPATIAL, Block, Iter
 
 import relax_mlir as rx
 

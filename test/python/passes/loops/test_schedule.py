@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import numpy as np
 import pytest
 from own_rules import without_new
-from relax_mlir.passes.loops import primitives as primitives
-from relax_mlir.passes.loops.handles import BlockRV, IndexMap, LoopRV
-from relax_mlir.passes.schedule import registry as schedules
+from relax_mlir.passes.kernels.loops import primitives as primitives
+from relax_mlir.passes.kernels.loops.handles import BlockRV, IndexMap, LoopRV
+from relax_mlir.passes.kernels.schedule import registry as schedules
 from relax_mlir.targets.core.registry import all_targets, load_schedules
 from schedule_kernels import KERNELS, agree, check, kernel
 
@@ -242,7 +242,7 @@ def test_a_primitive_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         sch.cache_read("C", 0, "local", sch.get_block("C"))
     with pytest.raises(rx.RelaxError, match=r"pad_value 1000.* is too large for 'B'"):
         sch.transform_layout("B", 0, lambda i, j: (i, j // 16, j % 16), pad_value=10**400)
-    monkeypatch.setattr("relax_mlir.passes.primitives.unroll.check_serial", lambda edit: None)
+    monkeypatch.setattr("relax_mlir.passes.kernels.primitives.unroll.check_serial", lambda edit: None)
     with pytest.raises(TypeError, match="takes 1 positional argument") as error:
         sch.unroll(loop)
     assert not isinstance(error.value, rx.RelaxError) and sch.show() == before
@@ -449,7 +449,7 @@ def test_an_own_primitive(forgotten: None) -> None:
 
 
 if TYPE_CHECKING:
-    from relax_mlir.passes.loops.tree import Loop as OnlyForTypeCheckers
+    from relax_mlir.passes.kernels.loops.tree import Loop as OnlyForTypeCheckers
 
 Stage = BlockRV
 Label = Annotated[str, "shown"]

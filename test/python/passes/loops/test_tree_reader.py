@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from relax_mlir.bindings.navigation import functions_in
-from relax_mlir.passes.loops.tree_reader import may_have_block
+from relax_mlir.passes.kernels.loops.tree_reader import may_have_block
 from schedule_kernels import KERNELS
 
 import relax_mlir as rx

@@ -8,7 +8,7 @@ import pytest
 from intrinsic_jit import NUMPY_TYPES
 from intrinsic_oracle import LONG, ORACLES, distance, operands_for
 from libdevice_jit import run_on_cuda
-from relax_mlir.passes.intrinsics.registry import intrinsic_rules_by_op
+from relax_mlir.passes.kernels.intrinsics.registry import intrinsic_rules_by_op
 from relax_mlir.targets.cuda.intrinsics.libdevice import FAST
 
 # The default's rules are tested where llvm takes them.

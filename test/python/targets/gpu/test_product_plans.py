@@ -12,8 +12,8 @@ from relax_mlir.bindings.mlir import ir, string_value
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.dialects.context import create_context
-from relax_mlir.passes.schedule.planning import plan_each
-from relax_mlir.passes.schedule.registry import ScheduleContext
+from relax_mlir.passes.kernels.schedule.planning import plan_each
+from relax_mlir.passes.kernels.schedule.registry import ScheduleContext
 from relax_mlir.targets.core.backend import ChosenTarget
 from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.cuda.objects.cubin import resources

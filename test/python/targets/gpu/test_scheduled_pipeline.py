@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.passes.loops.buffer_allocation import places_of
-from relax_mlir.passes.loops.memory_scopes import Sharing
-from relax_mlir.passes.loops.tree import Loop
+from relax_mlir.passes.kernels.loops.buffer_allocation import places_of
+from relax_mlir.passes.kernels.loops.memory_scopes import Sharing
+from relax_mlir.passes.kernels.loops.tree import Loop
 from schedule_kernels import kernel
 from scheduled_gpu import barriers_of, run_kernel
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.decompose.tensor_formulas import Tensor, apply, relax
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import Tensor, apply, relax
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..gradient_call import GradientCall, Gradients
 

@@ -10,8 +10,8 @@ from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects.core.symbols import Dim, dim_floordiv, equal
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import dtype_of, same_known_shape
-from relax_mlir.passes.decompose.tensor_formulas import cast, relax, size_of
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import cast, relax, size_of
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..gradient_call import Gradient, GradientCall
 from ..requirements import known_shape

@@ -10,8 +10,8 @@ from relax_mlir.dialects.core.symbols import Dim, dim_add, dim_floordiv, dim_mod
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.infer.windows import windows_of
 from relax_mlir.dialects.relax.values import dtype_of, shape_of, stated
-from relax_mlir.passes.decompose.tensor_formulas import cast, relax, shape_operand
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import cast, relax, shape_operand
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..canonical_layouts import in_own_order
 from ..gradient_call import Gradient, GradientCall

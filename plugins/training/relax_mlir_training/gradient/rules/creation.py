@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects.relax.values import dtype_of
 from relax_mlir.emit.numbers import constant
-from relax_mlir.passes.decompose.tensor_formulas import as_tensor, cast, relax
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import as_tensor, cast, relax
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..gradient_call import Gradient, GradientCall, Gradients
 from ..positions import positions_of

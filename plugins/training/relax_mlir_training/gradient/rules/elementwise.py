@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects.relax.values import dtype_of
-from relax_mlir.passes.decompose.tensor_formulas import Tensor, apply, as_tensor, cast, relax, summed_to
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import Tensor, apply, as_tensor, cast, relax, summed_to
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..gradient_call import Gradient, GradientCall, Gradients
 from ..lengths import by_length, is_sum_of_squares

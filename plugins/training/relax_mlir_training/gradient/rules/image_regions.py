@@ -15,8 +15,8 @@ from relax_mlir.dialects.core.substitute import symbols_in
 from relax_mlir.dialects.core.symbols import Dim, dim_mul, product, sym
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import dtype_of
-from relax_mlir.passes.decompose.tensor_formulas import Tensor, apply, cast, limited, relax, scalar_of, size_of
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import Tensor, apply, cast, limited, relax, scalar_of, size_of
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 from relax_mlir.support.names import fresh_name
 
 from ..canonical_layouts import plain_layouts, turned

@@ -11,9 +11,9 @@ from relax_mlir.dialects.core.infos import ScalarInfo, TensorInfo
 from relax_mlir.dialects.core.operands import operand_info
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import dtype_of, same_known_shape, shape_of
-from relax_mlir.passes.decompose.tensor_formulas import as_tensor, relax
-from relax_mlir.passes.gradient_rules import register_gradient
-from relax_mlir.passes.layout.conversion import permuted
+from relax_mlir.passes.graph.decompose.tensor_formulas import as_tensor, relax
+from relax_mlir.passes.graph.gradient_rules import register_gradient
+from relax_mlir.passes.graph.layout.conversion import permuted
 
 from ..gradient_call import Gradient, GradientCall, Gradients
 from ..positions import moved_back, moved_by_itself, positions_of

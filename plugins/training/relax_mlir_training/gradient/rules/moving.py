@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from relax_mlir.bindings.ir import Value
-from relax_mlir.passes.decompose.tensor_formulas import relax
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import relax
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..gradient_call import Gradient, GradientCall, Gradients
 from ..positions import moved_back, moved_by_itself

@@ -17,8 +17,8 @@ from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.infer.slices import OPEN
 from relax_mlir.dialects.relax.infer.windows import windows_of
 from relax_mlir.dialects.relax.values import dtype_of
-from relax_mlir.passes.decompose.tensor_formulas import relax, shape_operand
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import relax, shape_operand
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..canonical_layouts import in_own_order
 from ..gradient_call import Gradient, GradientCall

@@ -10,8 +10,8 @@ from functools import partial
 from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects.relax.infer.einsum import Subscripts, parse_subscripts
 from relax_mlir.dialects.relax.values import dtype_of, same_known_shape, shape_of
-from relax_mlir.passes.decompose.tensor_formulas import cast, relax, shape_operand
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import cast, relax, shape_operand
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..gradient_call import Gradient, GradientCall
 from ..requirements import rank_of

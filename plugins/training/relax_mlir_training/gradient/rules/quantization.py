@@ -16,8 +16,8 @@ from relax_mlir.bindings.navigation import made_by
 from relax_mlir.dialects.core.infos import is_float
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import dtype_of, shape_of
-from relax_mlir.passes.decompose.tensor_formulas import cast, relax
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import cast, relax
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..gradient_call import Gradient, GradientCall
 from ..requirements import rank_of

@@ -12,8 +12,8 @@ from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects.core.symbols import Dim, equal, product
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.values import dtype_of
-from relax_mlir.passes.decompose.tensor_formulas import cast, relax
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import cast, relax
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..canonical_layouts import plain_layouts, times_matrix, turned
 from ..gradient_call import Gradient, GradientCall

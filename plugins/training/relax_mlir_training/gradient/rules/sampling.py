@@ -11,8 +11,8 @@ from typing import NamedTuple
 from relax_mlir.bindings.ir import Value
 from relax_mlir.dialects.core.symbols import Dim, product
 from relax_mlir.dialects.relax.values import dtype_of, shape_of
-from relax_mlir.passes.decompose.tensor_formulas import Tensor, apply, cast, limited, relax, size_of
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import Tensor, apply, cast, limited, relax, size_of
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..canonical_layouts import plain_layouts, turned
 from ..gradient_call import Gradient, GradientCall

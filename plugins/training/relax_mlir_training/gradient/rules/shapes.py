@@ -12,8 +12,8 @@ from relax_mlir.dialects.core.symbols import Dim, dim_add
 from relax_mlir.dialects.relax import const
 from relax_mlir.dialects.relax.infer.sizes import at_least
 from relax_mlir.dialects.relax.values import is_known, shape_of
-from relax_mlir.passes.decompose.tensor_formulas import relax, shape_operand
-from relax_mlir.passes.gradient_rules import register_gradient
+from relax_mlir.passes.graph.decompose.tensor_formulas import relax, shape_operand
+from relax_mlir.passes.graph.gradient_rules import register_gradient
 
 from ..gradient_call import Gradient, GradientCall, Gradients
 from ..positions import moved_by_itself

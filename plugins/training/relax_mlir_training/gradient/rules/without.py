@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.passes.gradient_rules import no_gradient
+from relax_mlir.passes.graph.gradient_rules import no_gradient
 
 
 def _relax(names: str) -> list[str]:
