@@ -77,7 +77,7 @@ FAULTS = (
           "return apart.reshape(*outer, steps, columns * group)",
           "return apart[..., ::-1].reshape(*outer, steps, columns * group)"),
     Fault("mask of the remaining lanes: that of the first vector", _ACCESS,
-          "return self._mask(self._rest - point[self._vector] * self._lanes)", "return self._mask(self._rest)"),
+          "else self._mask(self._rest - point[self._vector] * self._lanes)", "else self._mask(self._rest)"),
     Fault("tail of a group: no mask", _ACCESS,
           "mask = None if tail is None else self._mask(tail, self._group)", "mask = None"),
     Fault("tail of a group: one step too many", _ACCESS, "if step < tail else", "if step <= tail else"),

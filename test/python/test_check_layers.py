@@ -19,7 +19,7 @@ GOOD_TREE = {
     "bindings/wheel.py": "import importlib\n\nir = importlib.import_module('torch_mlir.ir')\n",
     "support/errors.py": "import sys\n\nseen = sys.modules\n",
     "dialects/relax/ops.py": "from ...bindings.mlir import ir\nfrom ..core import table\n",
-    "passes/graph/inline.py": "from ..dialects.relax import ops\n\n\ndef run():\n    import numpy\n",
+    "passes/inline.py": "from ..dialects.relax import ops\n\n\ndef run():\n    import numpy\n",
     "passes/types.py": "import typing\n\nif typing.TYPE_CHECKING:\n    import numpy\nelse:\n    x = 1\n",
     "targets/__init__.py": "from . import llvm\n",
     "targets/cuda/a.py": "from .. import core, host\nfrom ... import passes\nfrom ..default import rules\n",
@@ -180,7 +180,7 @@ def test_relative_import_out_of_the_package(tree: Path) -> None:
 def test_a_comprehension_that_loses_a_name(tree: Path, body: str, is_lost: bool) -> None:
     """Check the rule about comprehensions, and that CPython 3.12 behaves as the rule says where it is available."""
     text = f"{SPDX}def around(start, x):\n    def inner():\n        {body}\n    return inner\n"
-    (tree / "passes/graph/inline.py").write_text(text, encoding="utf-8")
+    (tree / "passes/inline.py").write_text(text, encoding="utf-8")
     status, lines = check(tree)
     assert status == is_lost and [line for line in lines if "hides the one around" in line] == lines[:is_lost]
     if (3, 12) <= sys.version_info < (3, 14) and is_lost and "lambda" not in body:
@@ -228,16 +228,16 @@ def test_slow_import_at_start_up(tree: Path, folder: str, code: str) -> None:
 
 def test_files_that_import_one_another(tree: Path) -> None:
     write(tree, "passes/c.py", "from .fuse import b\n")
-    write(tree, "passes/graph/fuse/a.py", "import sys\nfrom .. import c\n")
-    write(tree, "passes/graph/fuse/b.py", "from .a import x\n")
+    write(tree, "passes/fuse/a.py", "import sys\nfrom .. import c\n")
+    write(tree, "passes/fuse/b.py", "from .a import x\n")
     write(tree, "relax_mlir/one.py", "from .two import x\n")
     write(tree, "relax_mlir/two.py", "from . import one\n")
     assert check(tree) == (
         1,
         [
             "passes/c.py:2:1: error: files import one another: "
-            "passes/c.py -> passes/graph/fuse/b.py -> passes/graph/fuse/a.py -> passes/c.py",
-            "passes/c.py:2:1: error: folders import one another: passes -> passes/graph/fuse -> passes",
+            "passes/c.py -> passes/fuse/b.py -> passes/fuse/a.py -> passes/c.py",
+            "passes/c.py:2:1: error: folders import one another: passes -> passes/fuse -> passes",
             "relax_mlir/one.py:2:1: error: files import one another: "
             "relax_mlir/one.py -> relax_mlir/two.py -> relax_mlir/one.py",
         ],
@@ -253,34 +253,32 @@ def test_files_that_import_one_another(tree: Path) -> None:
     ],
 )
 def test_circle_that_a_function_closes(tree: Path, late: str) -> None:
-    write(tree, "passes/graph/fuse/a.py", "from .b import x\n")
-    write(tree, "passes/graph/fuse/b.py", late + "\n")
-    text = "files import one another: passes/graph/fuse/a.py -> passes/graph/fuse/b.py -> passes/graph/fuse/a.py"
-    assert check(tree) == (1, [f"passes/graph/fuse/a.py:2:1: error: {text}"])
+    write(tree, "passes/fuse/a.py", "from .b import x\n")
+    write(tree, "passes/fuse/b.py", late + "\n")
+    text = "files import one another: passes/fuse/a.py -> passes/fuse/b.py -> passes/fuse/a.py"
+    assert check(tree) == (1, [f"passes/fuse/a.py:2:1: error: {text}"])
 
 
 def test_circle_that_annotations_close(tree: Path) -> None:
-    write(tree, "passes/graph/fuse/a.py", "from .b import x\n")
-    write(
-        tree, "passes/graph/fuse/b.py", "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .a import x\n"
-    )
-    text = "files import one another: passes/graph/fuse/a.py -> passes/graph/fuse/b.py -> passes/graph/fuse/a.py"
-    assert check(tree) == (1, [f"passes/graph/fuse/a.py:2:1: error: {text}"])
+    write(tree, "passes/fuse/a.py", "from .b import x\n")
+    write(tree, "passes/fuse/b.py", "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .a import x\n")
+    text = "files import one another: passes/fuse/a.py -> passes/fuse/b.py -> passes/fuse/a.py"
+    assert check(tree) == (1, [f"passes/fuse/a.py:2:1: error: {text}"])
 
 
 @pytest.mark.parametrize("back", ["from ..rows import one", "if TYPE_CHECKING:\n    from ..rows.one import x"])
 def test_folders_that_import_one_another(tree: Path, back: str) -> None:
     """Find circles between folders even if no two files import each other. Imports for annotations count."""
-    write(tree, "passes/kernels/rows/one.py", "")
-    write(tree, "passes/kernels/rows/two.py", "from ..fuse.b import x\n")
-    write(tree, "passes/graph/fuse/a.py", back + "\n")
-    write(tree, "passes/graph/fuse/b.py", "")
+    write(tree, "passes/rows/one.py", "")
+    write(tree, "passes/rows/two.py", "from ..fuse.b import x\n")
+    write(tree, "passes/fuse/a.py", back + "\n")
+    write(tree, "passes/fuse/b.py", "")
     status, lines = check(tree)
     line = 2 + back.count("\n")
     assert status == 1
     assert lines == [
-        f"passes/graph/fuse/a.py:{line}:{5 if line > 2 else 1}: error: folders import one another: "
-        "passes/graph/fuse -> passes/kernels/rows -> passes/graph/fuse"
+        f"passes/fuse/a.py:{line}:{5 if line > 2 else 1}: error: folders import one another: "
+        "passes/fuse -> passes/rows -> passes/fuse"
     ]
 
 

@@ -11,7 +11,7 @@
 // RUN: not relax-opt --list-schedules=llvn 2>&1 | FileCheck %s --check-prefix=NO-TARGET
 // NO-TARGET: relax-opt: error: unknown target 'llvn'; did you mean 'llvm'?
 
-// RUN: relax-opt --list-primitives --load-plugin=%S/../passes/kernels/primitives/Inputs/tensor_intrins.py | FileCheck %s --check-prefix=PRIMITIVES
+// RUN: relax-opt --list-primitives --load-plugin=%S/../passes/primitives/Inputs/tensor_intrins.py | FileCheck %s --check-prefix=PRIMITIVES
 // PRIMITIVES: Steps of schedules:
 // PRIMITIVES: bind(loop, thread_axis) {{ +}}Map a loop's steps
 // PRIMITIVES: split(loop, factors, preserve_unit_iters=True, disable_predication=False)

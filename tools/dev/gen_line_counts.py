@@ -57,7 +57,7 @@ CAPABILITIES = (
         "plugins/spirv/relax_mlir_spirv",
         "TVM about 11,000; IREE's code generation 10,339",
     ),
-    Capability("WebGPU", "plugins/webgpu/relax_mlir_webgpu targets/webgpu runtime/webgpu", "TVM 2,324; tinygrad 336"),
+    Capability("WebGPU", "plugins/webgpu/relax_mlir_webgpu", "TVM 2,324; tinygrad 336"),
     Capability(
         "gradients and training",
         "passes/graph/gradient_rules.py plugins/training/relax_mlir_training",

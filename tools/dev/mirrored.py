@@ -82,6 +82,8 @@ _MIRRORED = {
     "with_jax": ("plugins", "jax"),
     "with_tvm": ("plugins", "tvm"),
 }
+#: Floors of passes/, which folders of tests do not repeat.
+_FLOORS = (["graph"], ["kernels"], ["memory"])
 _MOST_OTHERS = 32  # tests without the file's name
 _ANYWHERE = 3  # so many of these are the nearest by words, at any place
 _MEANT = 1.5  # weight of more specific evidence than words
@@ -200,8 +202,11 @@ def _folders(test: str) -> tuple[str, ...]:
 
 
 def _place(path: Path) -> tuple[str, ...]:
-    """Return a file's folders, without the folder of a plug-in's package."""
-    return tuple(each for each in path.parent.parts if not each.startswith("relax_mlir_"))
+    """Return a file's folders, without a floor of passes/ and without the folder of a plug-in's package."""
+    top, *folders = path.parent.parts
+    if top == "passes" and folders[:1] in _FLOORS:
+        folders = folders[1:]
+    return (top, *(folder for folder in folders if not folder.startswith("relax_mlir_")))
 
 
 def _name(test: str) -> str:

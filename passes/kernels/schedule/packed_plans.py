@@ -96,7 +96,8 @@ def grouped(weights: ndarray, group: int, lanes: int = 1) -> ndarray:
     *outer, rows, columns = weights.shape
     steps, columns = -(-rows // group), -(-columns // lanes) * lanes
     whole = _padded(_padded(weights, columns).swapaxes(-1, -2), steps * group)
-    return whole.reshape(*outer, columns, steps, group).swapaxes(-2, -3).reshape(*outer, steps, columns * group)
+    apart = whole.reshape(*outer, columns, steps, group).swapaxes(-2, -3)
+    return apart.reshape(*outer, steps, columns * group)
 
 
 def _padded(array: ndarray, size: int) -> ndarray:

@@ -94,8 +94,8 @@ class Structure:
 
     def _problem_of_sizes(self, shapes: Shapes) -> str:
         known: dict[Dim, Dim] = {}
-        for shape, shape in zip(self.shapes, shapes, strict=True):
-            for size, there in zip(shape or (), shape or (), strict=True):
+        for own, shape in zip(self.shapes, shapes, strict=True):
+            for size, there in zip(own or (), shape or (), strict=True):
                 if size is None:
                     continue
                 expected = size if isinstance(size, int) else known.setdefault(size, there)

@@ -104,9 +104,9 @@ def problem(
 
     With a tolerance, results may be that far away, relative to the largest number of a result.
     """
-    for index, (array, array) in enumerate(zip(actual, expected, strict=True)):
-        different = agreement.difference(array, array, [arrays[index] for arrays in shaken])
-        if different and not _is_tolerable(array, array, tolerance):
+    for index, (array, reference) in enumerate(zip(actual, expected, strict=True)):
+        different = agreement.difference(array, reference, [arrays[index] for arrays in shaken])
+        if different and not _is_tolerable(array, reference, tolerance):
             return f"result {index}: {different}" if len(expected) > 1 else different
     return ""
 

@@ -9,7 +9,7 @@ import pytest
 from lit_schedules import read_table
 from relax_mlir.passes.kernels.loops.primitives import find_primitive, primitive_names
 
-LIT = Path(__file__).resolve().parents[3] / "passes" / "kernels" / "primitives"
+LIT = Path(__file__).resolve().parents[3] / "passes" / "primitives"
 PACKAGE = "relax_mlir.passes.kernels.primitives."
 OURS = [name for name in primitive_names() if find_primitive(name).function.__module__.startswith(PACKAGE)]
 
