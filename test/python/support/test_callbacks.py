@@ -271,7 +271,9 @@ def test_another_thread_leaves_signals_alone() -> None:
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert seen == [signal.default_int_handler] * 2 + [True]
+    *handlers, is_valid = seen
+    assert is_valid is True
+    assert set(handlers) == {signal.default_int_handler}  # memoized results make the number of calls vary
 
 
 def test_a_stack_that_is_nearly_full_is_refused_before_mlir_is_entered() -> None:
