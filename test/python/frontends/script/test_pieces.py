@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lit_graphs import COMMAND, expand
 from relax_mlir.frontends.script.common import pieces
 from relax_mlir.frontends.script.common.source import ScriptError, Source
 from relax_mlir.frontends.script.module import read_script
@@ -91,7 +92,9 @@ def test_pieces_are_read_as_the_whole_is(taken: list[str]) -> None:
 def test_the_scripts_of_the_lit_tests(taken: list[str]) -> None:
     count = 0
     for path in sorted((_TESTS / "passes").glob("*.py")):
-        for text in re.split(r"^# -----.*$", path.read_text(), flags=re.MULTILINE):
+        script = path.read_text()
+        script = expand(script) if COMMAND.search(script) else script
+        for text in re.split(r"^# -----.*$", script, flags=re.MULTILINE):
             try:
                 expected = whole(text, located)
             except RelaxError:
