@@ -9,17 +9,19 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from types import FrameType
 from typing import NamedTuple
 
 from ..support.callbacks import callback, fragile
 from ..support.context import holding
 from ..support.errors import RelaxError
+from ..support.importing import is_own_module
 from .ir import Context, Location, MlirDiagnostic
 from .mlir import ir, is_not_utf8, readable
 
 _WIDEST_LINE = 200
-#: This project's package, and the standard library modules that can appear between its frames.
-_INSIDE = frozenset({__name__.partition(".")[0], "contextlib", "functools", "threading"})
+#: Standard library modules that can appear between this project's frames.
+_BETWEEN = frozenset({"contextlib", "functools", "threading"})
 
 
 class Diagnostic(NamedTuple):
@@ -169,9 +171,13 @@ def warn_again(diagnostic: Diagnostic) -> None:
 def _depth_of_caller() -> int:
     """Return the `stacklevel` of the first caller outside this project: internal lines do not help users."""
     frame, depth = sys._getframe(1), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] in _INSIDE:
+    while frame.f_back is not None and (is_own_module(name := _module_of(frame)) or name in _BETWEEN):
         frame, depth = frame.f_back, depth + 1
     return depth
+
+
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def attach_reporter(context: Context) -> None:

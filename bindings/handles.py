@@ -22,6 +22,7 @@ from weakref import ref
 
 from ..support.callbacks import fragile
 from ..support.errors import RelaxError
+from ..support.importing import is_own_module
 from .ir import Block, Context, Location, Module, Operation, OpView, Type, Value
 from .mlir import ir
 from .navigation import ancestors, blocks_of, operations_in
@@ -36,8 +37,6 @@ _is_checked: ContextVar[bool] = ContextVar("is_checked", default=False)
 _owners: Counter[int] = Counter()
 #: Modules without users: the module, a function that clears memos of its context, and True if handles were returned.
 _released: deque[tuple[Module, Callable[[], None], bool]] = deque()
-
-_PACKAGE = __name__.partition(".")[0] + "."
 
 # Dead handles are removed when the list exceeds twice the number of live handles plus this number.
 _FEW = 1024
@@ -154,7 +153,7 @@ class Handles:
         if self._unplaced is None or location != self._unplaced:
             return location
         frame = sys._getframe(depth)
-        while frame.f_globals.get("__name__", "").startswith(_PACKAGE) and frame.f_back is not None:
+        while is_own_module(frame.f_globals.get("__name__", "")) and frame.f_back is not None:
             frame = frame.f_back
         key = frame.f_code, frame.f_lasti
         if (found := self._lines.get(key)) is None:

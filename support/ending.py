@@ -17,13 +17,12 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from .errors import RelaxError
+from .importing import is_own_module
 
 #: Seconds that exit waits for running work, and for threads whose requests were refused.
 _PATIENCE_S, _TO_END_S = 30.0, 1.0
 #: Seconds that exit waits for called foreign functions: first to return, then to react to SystemExit.
 _OF_OTHERS_S = 0.5
-
-_PACKAGE = __name__.partition(".")[0]
 
 
 class Ending:
@@ -102,7 +101,7 @@ def _outwards(innermost: FrameType) -> Iterator[FrameType]:
 
 
 def _is_in_package(frame: FrameType) -> bool:
-    return _root(frame) == _PACKAGE
+    return is_own_module(_root(frame))
 
 
 def _root(frame: FrameType) -> str:
