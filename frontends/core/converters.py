@@ -47,15 +47,15 @@ class NamedConverters(Registry[NamedConverter]):
         """Create a registry of converters.
 
         `front_end` is the kind under which other packages announce converters, and `what` the front end's word for an
-        operator. `package` has the families of this project's own converters. `example` is an operator's name, for
-        messages. `refused` maps operators that no imported program can contain to the reason. `register` is the
-        decorator that users call, `rx.register_<front end>` by default.
+        operator. The package `operators` in `package` has the families of converters; an empty `package` has none.
+        `example` is an operator's name, for messages. `refused` maps operators that no imported program can contain to
+        the reason. `register` is the decorator that users call, `rx.register_<front end>` by default.
         """
 
         def doubled(new: NamedConverter, taken: NamedConverter) -> str:
             return f"{what} '{new.name}' has a converter already: {taken.place}"
 
-        super().__init__(lambda each: (each.name,), doubled, families=f"{package}.operators")
+        super().__init__(lambda each: (each.name,), doubled, families=f"{package}.operators" if package else "")
         self._front_end, self._what, self._example, self._refused = front_end, what, example, refused
         self._register = register or f"rx.register_{front_end}"
 
