@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...bindings.ir import Module, Operation
-from ...bindings.navigation import body_of, operations_of
+from ...bindings.ir import Module
 from ...passes.core.stages import Stage
 from ..core.backend import Backend, ChosenTarget
 from ..core.code import find_backend
 from ..core.machine import Machine
+from ..gpu.device_code import kernel_modules
 from ..gpu.kernel_names import kernel_names
 from ..gpu.pipeline import gpu_stages
 from .device_passes import DEVICE_PASSES, LAUNCH_PASSES
@@ -53,7 +53,7 @@ class CudaBackend(Backend):
         arch = arch_of(target)
         names = kernel_names(module, target, options)
         ptx = self.assembly(module, target, options)
-        for kernels in _kernel_modules(module):
+        for kernels in kernel_modules(module.operation):
             kernels.erase()
         host = find_backend("llvm").build(module, target.on_host(option.name for option in OPTIONS), options)
         # The driver reads the text as a C string.
@@ -65,7 +65,7 @@ class CudaBackend(Backend):
         from .objects.ptx import make_ptx
 
         arch = arch_of(target)
-        for kernels in _kernel_modules(module):
+        for kernels in kernel_modules(module.operation):
             return make_ptx(kernels, arch.name, options.opt_level, options.cache)
         return _WITHOUT_KERNELS.format(version=arch.ptx / 10, arch=arch.name)
 
@@ -77,7 +77,3 @@ def _machine_code(code: DeviceCode, ptx: str, options: CodeOptions) -> Iterator[
     made = cubin_if_possible(ptx, code.arch, options.cache) if options.opt_level else None
     if made is not None:
         yield replace(code, format="cubin", data=memoryview(made))
-
-
-def _kernel_modules(module: Module) -> list[Operation]:
-    return [operation for operation in operations_of(body_of(module.operation)) if operation.name == "gpu.module"]

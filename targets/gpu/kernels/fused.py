@@ -77,7 +77,7 @@ def erase_deallocations(alloc: Operation) -> None:
 def fused_in(block: Block) -> list[Fused]:
     """Return the reductions of a block that have a valid plan, or that have fills or epilogues."""
     ops = operations_of(block)
-    fuseds: list[Fused] = []
+    all_fused: list[Fused] = []
     taken = set[Operation]()
     for place, op in enumerate(ops):
         if op.name != "linalg.generic" or op in taken or not GenericOp(op).reductions:
@@ -85,9 +85,9 @@ def fused_in(block: Block) -> list[Fused]:
         before, behind = ops[:place], ops[place + 1 :]
         mine = _planned(op, before, behind) or _unplanned(op, before, behind)
         if (mine.plan or len(mine.ops) > 1) and taken.isdisjoint(mine.ops):
-            fuseds.append(mine)
+            all_fused.append(mine)
             taken.update(mine.ops)
-    return fuseds
+    return all_fused
 
 
 def fused_of(ops: Sequence[Operation]) -> Fused:

@@ -25,6 +25,7 @@ from ....emit.memrefs import is_dense
 from ....emit.numbers import as_i64, as_index
 from ....support.names import fresh_name
 from ...host.llvm_ops import memref_at, pointer_of, type_of
+from ..device_code import kernel_modules, kernels_of
 
 #: Name of the module of all kernels.
 KERNELS = "kernels"
@@ -183,10 +184,7 @@ def _launch(before: Operation, kernel: str, blocks: Value, threads: int, values:
 
 def kernels_in(module: Operation) -> list[Operation]:
     """Return the kernels of all GPU modules in a module."""
-    inside = [operation for operation in operations_of(body_of(module)) if operation.name == "gpu.module"]
-    return [
-        operation for kernels in inside for operation in operations_of(body_of(kernels)) if operation.name == "gpu.func"
-    ]
+    return [kernel for kernels in kernel_modules(module) for kernel in kernels_of(kernels)]
 
 
 def launched(launch: Operation) -> str:

@@ -16,8 +16,7 @@ from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.bindings.rewriting import located_error
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.core.registry import register_pass
-
-from ..device_code import kernel_modules
+from relax_mlir.targets.gpu.device_code import kernel_modules
 
 #: Operations that may have bf16 operands or results.
 _MOVES = ("arith.constant", "arith.select", "arith.bitcast", "memref.", "scf.", "vector.", "builtin.", "gpu.", "spirv.")

@@ -20,9 +20,9 @@ from relax_mlir.dialects.core.ir_attributes import WORDS
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.core.registry import register_pass
 from relax_mlir.targets.core.machine import Machine
+from relax_mlir.targets.gpu.device_code import kernel_modules, kernels_of
 
 from ..abi import SHUFFLES
-from ..device_code import kernel_modules, kernels_of
 from ..environment import EXTENSIONS, environment, spirv_version
 from ..exact_arithmetic import require, say_exact
 

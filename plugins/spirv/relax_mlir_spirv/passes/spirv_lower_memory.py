@@ -22,9 +22,9 @@ from relax_mlir.emit.numbers import as_i64, as_index, number
 from relax_mlir.emit.vectors import from_elements, lane_of
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.core.registry import register_pass
+from relax_mlir.targets.gpu.device_code import kernel_modules, kernels_of
 from relax_mlir.targets.host.llvm_ops import PTR
 
-from ..device_code import kernel_modules, kernels_of
 from ..emit import (
     DEVICE_STORAGE,
     OWN_STORAGE,

@@ -11,8 +11,8 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.ir_attributes import KERNELS_TEXT, WORDS
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.core.registry import register_pass
+from relax_mlir.targets.gpu.device_code import kernel_modules, kernels_of
 
-from ...device_code import kernel_modules, kernels_of
 from ..source.kernel_text import source_of
 
 

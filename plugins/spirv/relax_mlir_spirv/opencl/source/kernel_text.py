@@ -16,11 +16,11 @@ from relax_mlir.bindings.navigation import body_of, symbol_name
 from relax_mlir.emit.arithmetic import element_type
 from relax_mlir.emit.memrefs import storage_bytes
 from relax_mlir.support.errors import RelaxError
+from relax_mlir.targets.gpu.device_code import kernels_of
 from relax_mlir.targets.gpu.emit.threads import dimension_of, threads_of
 from relax_mlir.targets.text.structured_control import CONTROL_RULES
 from relax_mlir.targets.text.text_writer import INDENT, TextWriter
 
-from ...device_code import kernels_of
 from ...opencl_runtime.source_text import kernel_name
 from .operation_text import RULES, Rule
 from .type_text import c_type, is_truth, lanes_of, number_text, pointer_parts, pointer_type, scalar_type, signed

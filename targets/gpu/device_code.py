@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from relax_mlir.bindings.ir import Operation
-from relax_mlir.bindings.navigation import body_of, operations_of
+from ...bindings.ir import Operation
+from ...bindings.navigation import body_of, operations_of
 
 
 def kernel_modules(op: Operation) -> list[Operation]:
