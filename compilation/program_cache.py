@@ -61,7 +61,7 @@ class CachedProgram:
             return None
         try:
             artifact = parse_artifact(data, verify_constants=False)  # the cache has verified all bytes
-            warnings = [_diagnostic(load) for load in json.loads(listed)]
+            warnings = [_diagnostic(warning) for warning in json.loads(listed)]
         except (ArtifactError, TypeError, ValueError):
             return None
         for warning in warnings:

@@ -199,9 +199,9 @@ def in_stages(parts: Pair, length: int, inverse: bool) -> Pair:
         behind = length // (before * factor)
         split = [relax.reshape(half, (-1, before, factor, behind)) for half in parts]
         taken = [tuple(part(half, 2, place, place + 1, drop=True) for half in split) for place in range(factor)]
-        twiddles = _apply_twiddles(_butterfly(taken, sign, dtype), before, behind, length, sign, dtype)
+        rotated = _apply_twiddles(_butterfly(taken, sign, dtype), before, behind, length, sign, dtype)
         before *= factor
-        parts = _join(twiddles, 0, length), _join(twiddles, 1, length)
+        parts = _join(rotated, 0, length), _join(rotated, 1, length)
     return _scale(parts, 1 / length, dtype) if inverse else parts
 
 

@@ -39,11 +39,9 @@ def attempted(node: Node, convert: Callable[[], T]) -> T | None:
     return None
 
 
-def problem_of(node: Node, unsupported_: Unsupported, cause: BaseException | None = None) -> Problem:
+def problem_of(node: Node, refusal: Unsupported, cause: BaseException | None = None) -> Problem:
     """Return the report of a node that cannot be imported."""
-    return Problem(
-        node.name, node.operator, node.version, unsupported_.attribute, unsupported_.reason, unsupported_.help, cause
-    )
+    return Problem(node.name, node.operator, node.version, refusal.attribute, refusal.reason, refusal.help, cause)
 
 
 def _bug_of(node: Node, error: Exception) -> Problem:

@@ -98,13 +98,13 @@ def _is_laid_out_as(one: Type, other: Type) -> bool:
 
 def _fold_views(module: Operation) -> bool:
     """Replace memrefs that were collapsed and expanded again, for instance across a loop, by the original memrefs."""
-    views = False
+    has_replaced = False
     for op in operations_named(module, "memref.expand_shape"):
         joined = made_by(op.operands[0], "memref.collapse_shape")
         if joined and _is_seen_again(op.result, joined.operands[0]) and _has_sizes_of(op, joined.operands[0]):
             replace_op(op, [joined.operands[0]])
-            views = True
-    return views
+            has_replaced = True
+    return has_replaced
 
 
 def _has_sizes_of(expanded: Operation, memref: Value) -> bool:

@@ -49,7 +49,7 @@ class Expected:
 def expected_diagnostics(text: str) -> list[Expected]:
     """Return the expectations in a file or padded chunk. `problem` marks malformed ones."""
     lines = text.split("\n")
-    expecteds: list[Expected] = []
+    all_expected: list[Expected] = []
     waiting: list[Expected] = []  # for the next line without an expectation
     line_above = 1
     for number, line in enumerate(lines, 1):
@@ -59,13 +59,13 @@ def expected_diagnostics(text: str) -> list[Expected]:
                 below.line = number
             waiting, line_above = [], number
             continue
-        expecteds.append(expected)
+        all_expected.append(expected)
         if place == "above":
             expected.line = line_above
         elif place == "below":
             expected.line = len(lines)
             waiting.append(expected)
-    return expecteds
+    return all_expected
 
 
 def _parse_line(line: str, number: int) -> tuple[Expected | None, str]:

@@ -118,11 +118,11 @@ def one_hot_encoder(node: OnnxNode) -> Outputs:
         raise node.fail(f"has no categories for {'numbers' if texts is None else 'strings'}", f"cats_{kind}")
     x = node.tensor(0) if texts is None else numbered(texts, strings).ssa
     x = relax.dialect.ops["expand_dims"](relax.dialect.ops["astype"](x, dtype="i64"), axis=[info_of(x).rank])
-    hot_encoder = relax.astype(relax.equal(x, const(categories, "i64")), dtype="f32")
+    encoded = relax.astype(relax.equal(x, const(categories, "i64")), dtype="f32")
     if not node.int("zeros", 1):
-        fewest = relax.min(relax.max(hot_encoder, axis=[-1]))
+        fewest = relax.min(relax.max(encoded, axis=[-1]))
         require(node, relax.greater(fewest, const(0.0, "f32")), "an element is none of the categories")
-    return hot_encoder
+    return encoded
 
 
 @register_onnx(_ML, "LabelEncoder")

@@ -183,7 +183,11 @@ def planner_of(path: str) -> Planner:
         wanted = [each for each in own if each.block == place]
         patterns = {each.pattern for each in wanted}
         chosen = [composite for composite in composites if composite.name in patterns]
-        found = {possible_.placed[:4]: possible_ for possible_ in matches_in(block, chosen)} if wanted else {}
+        found = (
+            {possible_match.placed[:4]: possible_match for possible_match in matches_in(block, chosen)}
+            if wanted
+            else {}
+        )
         taken: dict[PlacedMatch, Possible] = {}
         used: set[object] = set()
         for each in wanted:
@@ -194,7 +198,7 @@ def planner_of(path: str) -> Planner:
                 taken[each] = possible
         _report(path, [*wanted, *lost], [*(each for each in wanted if each not in taken), *lost], block)
         # The list is complete before outlining one erases its operations.
-        yield from [Taken.of(possible_.composite, possible_.match) for possible_ in taken.values()]
+        yield from [Taken.of(possible_match.composite, possible_match.match) for possible_match in taken.values()]
 
     return by_placement
 

@@ -18,7 +18,7 @@ def sort_by_graph(operations: Sequence[Operation]) -> list[Operation]:
     read = [[makers[value] for value in used_by(op) if value in makers] for op in operations]
     # Operations without results come first, because they have side effects. The terminator's operands come last.
     ends = sorted(range(len(operations)), key=lambda number: len(operations[number].results) > 0)
-    sort: list[Operation] = []
+    in_order: list[Operation] = []
     seen: set[int] = set()
     for end in ends:
         pending = [end]
@@ -30,5 +30,5 @@ def sort_by_graph(operations: Sequence[Operation]) -> list[Operation]:
             pending.pop()
             if number not in seen:
                 seen.add(number)
-                sort.append(operations[number])
-    return sort
+                in_order.append(operations[number])
+    return in_order

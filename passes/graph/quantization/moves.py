@@ -31,19 +31,19 @@ def dequantize_behind(op: OpView, rewriter: Rewriter) -> Outcome:
     return found.others(moved, result.type, axis)
 
 
-def _axis_behind(op: OpView, quantized_: Quantized) -> int | None:
+def _axis_behind(op: OpView, integers: Quantized) -> int | None:
     """Return the axis of several scales after the move, 0 for one scale, or None if the scales cannot follow."""
-    if (name := op.operation.name) in _POOLS and not positive(quantized_.scale):
+    if (name := op.operation.name) in _POOLS and not positive(integers.scale):
         return None  # a negative scale turns the maximum into the minimum
     if name == "relax.take" and op.mode == "nan":
         return None
-    if quantized_.is_single:
+    if integers.is_single:
         return 0
     if name != "relax.permute_dims":
         return None
-    rank = len(shape_of(quantized_.numbers) or ())
+    rank = len(shape_of(integers.numbers) or ())
     axes = [normal_axis(axis, rank) for axis in op.axes] if op.axes is not None else list(reversed(range(rank)))
-    return axes.index(quantized_.axis(rank)) if axes else None
+    return axes.index(integers.axis(rank)) if axes else None
 
 
 def _again(operation: Operation, operands: Sequence[Value], dtype: str) -> Value:

@@ -242,14 +242,14 @@ def carry_counted_loop(into: FunctionLowering, loop: Operation, types: Sequence[
     """Return the strategies for the values of a counted loop."""
     counter = Counter([into.get(bound) for bound in list(loop.operands)[:3]])
     _, *arguments = body_of(loop).arguments
-    counted_loop: list[Carried] = []
+    carried_values: list[Carried] = []
     for argument, type_ in zip(arguments, types, strict=True):
         gathering = into.plan.gathered.get(argument)
         if gathering is not None and _are_known(into, gathering.rows):
-            counted_loop.append(Gathered(into, argument, type_, gathering, counter))
+            carried_values.append(Gathered(into, argument, type_, gathering, counter))
         else:
-            counted_loop.append(_choose_carried(into, argument, type_))
-    return counted_loop
+            carried_values.append(_choose_carried(into, argument, type_))
+    return carried_values
 
 
 def carry_conditional_loop(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:

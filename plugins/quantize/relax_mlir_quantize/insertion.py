@@ -63,9 +63,9 @@ class Insertion:
         # Last: these replace operations that matches of layers contain.
         for layer, product, blocks in self._blocks:
             is_root = product == layer.match.root
-            multiply = multiply_by_blocks(product, blocks)
+            scaled_product = multiply_by_blocks(product, blocks)
             if is_root:
-                self.results[layer] = multiply
+                self.results[layer] = scaled_product
 
     def numbers(self, value: Value, type_: OperandType) -> Value:
         """Return the quantized tensor of a tensor that is quantized."""

@@ -43,12 +43,12 @@ def rounded_weights(
 
     channels: statistics of the products' data. They weight the errors of each input channel.
     """
-    roundeds: dict[Operand, Rounded] = {}
+    weights_by_operand: dict[Operand, Rounded] = {}
     for layer in placement.layers:
         for name, value in layer.weights():
             if not layer.types[name].derived:
-                roundeds[layer, name] = _rounded(layer, name, value, channels, corrections)
-    return roundeds
+                weights_by_operand[layer, name] = _rounded(layer, name, value, channels, corrections)
+    return weights_by_operand
 
 
 def _rounded(

@@ -70,17 +70,17 @@ def check_strength(strength: float | None) -> None:
 def smoothed_sources(placement: Placement) -> list[Smoothed]:
     """Return operations with proportional channels that only quantized linear layers read."""
     products = _linear_products(placement)
-    smootheds: dict[Operation, Smoothed] = {}
+    smoothed_channels: dict[Operation, Smoothed] = {}
     for product in products.values():
         source = _source_before(product.data)
-        constants = [] if source is None or source in smootheds else _constants(source)
+        constants = [] if source is None or source in smoothed_channels else _constants(source)
         if source is None or not constants:
             continue
         readers = list(_readers(source.results[0], source.results[0]))
         if all(reader in products and products[reader].data == data for reader, data in readers):
             read_by = [products[reader] for reader in dict.fromkeys(each for each, _ in readers)]
-            smootheds[source] = Smoothed(source, constants, read_by)
-    return list(smootheds.values())
+            smoothed_channels[source] = Smoothed(source, constants, read_by)
+    return list(smoothed_channels.values())
 
 
 def _linear_products(placement: Placement) -> dict[Operation, Weighted]:
@@ -163,12 +163,12 @@ def _readers(value: Value, norm: Value) -> Iterator[tuple[Operation, Value]]:
             yield user, value
 
 
-def smooth(smootheds: Collection[Smoothed], channels: Mapping[Value, Channels], strength: float) -> int:
+def smooth(smoothed_channels: Collection[Smoothed], channels: Mapping[Value, Channels], strength: float) -> int:
     """Divide channels of sources by factors, and multiply the weights behind. Returns the number of changed sources.
 
     channels: statistics of the sources' results. strength: 0 leaves the weights' ranges equal, 1 the activations'.
     """
-    return sum(_smooth(smoothed, channels[smoothed.value].most, strength) for smoothed in smootheds)
+    return sum(_smooth(smoothed, channels[smoothed.value].most, strength) for smoothed in smoothed_channels)
 
 
 def _smooth(smoothed: Smoothed, most: ndarray | None, strength: float) -> bool:

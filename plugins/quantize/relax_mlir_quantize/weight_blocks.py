@@ -223,8 +223,8 @@ def multiply_by_blocks(product: Operation, blocks: Blocks) -> Value:
         packed = packed_codes(blocks.codes, bits, block)
         zero = None if blocks.zero_point is None else const(blocks.zero_point)
         scale = const(blocks.scale, dtype_of(x))
-        multiply = relax.matmul_nbits(x, const(packed), scale, zero, None, bits=bits, block_size=block)
-        multiply = stated(multiply, result_type(product.opview))
-    product.results[0].replace_all_uses_with(multiply)
+        by_blocks = relax.matmul_nbits(x, const(packed), scale, zero, None, bits=bits, block_size=block)
+        by_blocks = stated(by_blocks, result_type(product.opview))
+    product.results[0].replace_all_uses_with(by_blocks)
     product.erase()
-    return multiply
+    return by_blocks

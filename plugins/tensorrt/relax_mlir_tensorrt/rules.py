@@ -19,8 +19,8 @@ _MOST_DIMENSIONS = 8
 
 def _refuse_tensors(tensors: Sequence[TensorInfo], dtypes: tuple[str, ...]) -> str:
     """Return the reason to refuse tensors. All have to be passable, and the first element type decides the layer."""
-    if (refuse_tensors := next(filter(None, map(_refuse_tensor, tensors)), "")) or tensors[0].dtype in dtypes:
-        return refuse_tensors
+    if (problem := next(filter(None, map(_refuse_tensor, tensors)), "")) or tensors[0].dtype in dtypes:
+        return problem
     return f"TensorRT does not support this operator with elements of {tensors[0].dtype}, only of {', '.join(dtypes)}"
 
 

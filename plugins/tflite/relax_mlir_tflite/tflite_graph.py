@@ -89,10 +89,10 @@ class TfliteGraph(TfliteScope):
         outputs = inner.add([input_ if region_of is None else input_.inside(region_of) for input_ in inputs])
         if any(output is None for output in outputs):
             raise Incomplete
-        subgraph = [output for output in outputs if isinstance(output, Value)]
-        if len(subgraph) < len(outputs):
+        values = [output for output in outputs if isinstance(output, Value)]
+        if len(values) < len(outputs):
             raise Unsupported(f"subgraph #{index} returns complex numbers, which is not supported")
-        return subgraph
+        return values
 
     def start(self, index: int, value: Value) -> None:
         """Set the initial value of a variable, an argument of the call."""

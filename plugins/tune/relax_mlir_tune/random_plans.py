@@ -219,8 +219,8 @@ def _softmax(x: ndarray) -> ndarray:
     import numpy
 
     powers = numpy.exp(x - x.max(-1, keepdims=True))
-    softmax: ndarray = powers / powers.sum(-1, keepdims=True)
-    return softmax
+    shares: ndarray = powers / powers.sum(-1, keepdims=True)
+    return shares
 
 
 def _norm(random: Random) -> Case:

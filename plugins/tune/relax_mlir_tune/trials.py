@@ -146,16 +146,16 @@ def _grouped(
     rows: Iterable[tuple[str, str, str, str, str, str, int, float]],
     kernels: Iterable[tuple[str, str, str, str, float, int]],
 ) -> tuple[list[Searched], int]:
-    searcheds: dict[tuple[str, str], Searched] = {}
+    searched_kernels: dict[tuple[str, str], Searched] = {}
     damaged = 0
     for key, machine, kernel, plans, seconds, calls in kernels:
         try:
             default = tuple(map(str, json.loads(plans)))
-            searcheds[key, machine] = Searched(key, machine, str(kernel), default, float(seconds), int(calls))
+            searched_kernels[key, machine] = Searched(key, machine, str(kernel), default, float(seconds), int(calls))
         except (ValueError, TypeError):
             damaged += 1
     for key, machine, kernel, *row in rows:
         outcomes, count = outcomes_in([tuple(row)])  # type: ignore[list-item]
         damaged += count
-        searcheds.setdefault((key, machine), Searched(key, machine, str(kernel))).outcomes += outcomes
-    return list(searcheds.values()), damaged
+        searched_kernels.setdefault((key, machine), Searched(key, machine, str(kernel))).outcomes += outcomes
+    return list(searched_kernels.values()), damaged

@@ -204,11 +204,11 @@ class _Making:
 
 def _empty_like(module: Operation) -> Module:
     """Return an empty module with the attributes of another module, except the notes."""
-    empty_like = ir.Module.create()
+    unit_module = ir.Module.create()
     for name in module.attributes:
         if name not in NOTES:
-            empty_like.operation.attributes[name] = module.attributes[name]
-    return empty_like
+            unit_module.operation.attributes[name] = module.attributes[name]
+    return unit_module
 
 
 class _Splitter:

@@ -217,9 +217,9 @@ class KeptMemory:
         """Return the address and length of a string."""
         data = value.encode() if isinstance(value, str) else value
         if data not in self._texts:
-            string_buffer = ctypes.create_string_buffer(data, len(data) + 1)
-            self._kept.append(string_buffer)
-            self._texts[data] = ctypes.addressof(string_buffer)
+            buffer = ctypes.create_string_buffer(data, len(data) + 1)
+            self._kept.append(buffer)
+            self._texts[data] = ctypes.addressof(buffer)
         return self._texts[data], len(data)
 
     def array(self, kind: type[ctypes._SimpleCData[Any]], values: Sequence[object]) -> tuple[int, int]:

@@ -102,10 +102,10 @@ class LayerEmission:
             raise self.fail(f"{what} has several scales or zero points, expected one of each: leave out '@channel'")
         return found
 
-    def _integers(self, quantized_: Quantized, what: str) -> Integers:
+    def _integers(self, source: Quantized, what: str) -> Integers:
         import numpy
 
-        scale, zero = map(elements_of, (quantized_.scale, quantized_.zero_point))
+        scale, zero = map(elements_of, (source.scale, source.zero_point))
         if scale is None or zero is None:
             raise self.fail(f"the scale of {what} is computed at run time, expected a constant; drop out=")
         scale, zero = (each.reshape(()) if each.size == 1 else each for each in (scale, zero))
@@ -118,7 +118,7 @@ class LayerEmission:
                 f"the scale{channel} of {what} is {float(scale.flat[place])}, expected a finite number above 0; "
                 "quantize the model again"
             )
-        return Integers(quantized_.numbers, scale, zero, quantized_.axis(len(sizes_of(quantized_.numbers))))
+        return Integers(source.numbers, scale, zero, source.axis(len(sizes_of(source.numbers))))
 
     # ---- emission ----
 

@@ -158,8 +158,12 @@ class Lstm:
         node, place = self.node, self.places.projection
         if not node.has(place):
             return hidden
-        plus = _plus(_product(hidden, node.tensor(place)), _bias(node, place + 1))
-        return relax.clip(plus, -self.projection_clip, self.projection_clip) if self.projection_clip > 0 else plus
+        projected = _plus(_product(hidden, node.tensor(place)), _bias(node, place + 1))
+        return (
+            relax.clip(projected, -self.projection_clip, self.projection_clip)
+            if self.projection_clip > 0
+            else projected
+        )
 
 
 @register_tflite("UNIDIRECTIONAL_SEQUENCE_LSTM")

@@ -303,11 +303,11 @@ class _Calls:
         if self._scalars:
             passed = self._with_tensors(passed)
         try:
-            graph_proto = self._main(*passed)
+            returned = self._main(*passed)
         except ValueError as error:
             # torch guards the sizes of arguments. A data-dependent size fails torch._check, as in eager mode.
             raise RuntimeError(str(error)) from error
-        results = graph_proto if isinstance(graph_proto, tuple) else (graph_proto,)
+        results = returned if isinstance(returned, tuple) else (returned,)
         return list(results) if self._outputs is None else self._outputs(given, results)
 
     def _with_tensors(self, passed: Sequence[Any]) -> list[Any]:

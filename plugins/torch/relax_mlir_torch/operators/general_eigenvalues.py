@@ -16,5 +16,5 @@ def eig(node: TorchNode) -> Outputs:
     if isinstance(node.held(0), ComplexValue):
         raise node.fail("eigenvalues of complex matrices are not computed: use linalg.eigh if they are Hermitian")
     has_values_alone = node.op.endswith("eigvals.default")
-    eigenvectors = eig_of(node, node.tensor(0), with_right=not has_values_alone and node.is_wanted[1])
-    return eigenvectors.values if has_values_alone else [eigenvectors.values, eigenvectors.right]
+    eigen = eig_of(node, node.tensor(0), with_right=not has_values_alone and node.is_wanted[1])
+    return eigen.values if has_values_alone else [eigen.values, eigen.right]

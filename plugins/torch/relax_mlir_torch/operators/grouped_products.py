@@ -18,10 +18,10 @@ def grouped_mm(node: TorchNode) -> Outputs:
     """Convert products of groups of rows. Products of groups of columns are refused."""
     if node.rank("self") != 2 or node.rank("mat2") != 3 or not node.has("offs"):
         raise node.fail("only groups of rows of a matrix, each with a matrix of its own, are supported", "mat2")
-    multiply_groups = _multiply_groups(node, node.value("self"), node.tensor("mat2"), node.value("offs"))
+    product = _multiply_groups(node, node.value("self"), node.tensor("mat2"), node.value("offs"))
     if node.has("bias"):
-        multiply_groups = relax.add(multiply_groups, node.tensor("bias"))
-    return cast(multiply_groups, node.dtype)
+        product = relax.add(product, node.tensor("bias"))
+    return cast(product, node.dtype)
 
 
 def _multiply_groups(node: TorchNode, rows: Value, weights: Tensor, offsets: Value) -> Tensor:

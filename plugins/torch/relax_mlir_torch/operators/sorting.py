@@ -175,13 +175,13 @@ def _requested_results(node: TorchNode, values: Tensor, inverse: Tensor | None, 
     """Return the results of a node. The contents of results that are not requested do not matter."""
     if inverse is not None and not node.has("dim"):
         inverse = sizes.reshaped(inverse, sizes.sizes_of(node.value("self")))
-    requested_results = [values]
+    outputs = [values]
     for key, each, info in zip(("return_inverse", "return_counts"), (inverse, counts), node.results[1:], strict=False):
         if not node.bool(key) or each is None:
             known = info.shape if info else None
             each = sizes.zeros([0] if known is None or None in known else known, "i64")
-        requested_results.append(each)
-    return requested_results
+        outputs.append(each)
+    return outputs
 
 
 def consecutive(x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -219,12 +219,12 @@ def _bins(regions: _Regions, axis: int, count: int, size: Dim) -> Value:
 @register_gradient("relax.vision.multibox_transform_loc", by_types=True)
 def multibox_transform_loc(call: GradientCall) -> Sequence[Gradient]:
     classes, locations, anchors = call.operands
-    transform_loc: list[Gradient] = [None, None, None]
+    by_operand: list[Gradient] = [None, None, None]
     if call.arrives_at(0):
-        transform_loc[1:] = gradients_at([locations, anchors], lambda *each: _boxes(call, *each), call.gradients[0])
+        by_operand[1:] = gradients_at([locations, anchors], lambda *each: _boxes(call, *each), call.gradients[0])
     if call.arrives_at(1):
-        transform_loc[:1] = gradients_at([classes], lambda each: _scores(call, each), call.gradients[1])
-    return transform_loc
+        by_operand[:1] = gradients_at([classes], lambda each: _scores(call, each), call.gradients[1])
+    return by_operand
 
 
 def _boxes(call: GradientCall, locations: Value, anchors: Value) -> Value:
