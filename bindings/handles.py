@@ -146,7 +146,7 @@ class Handles:
                 self._lines.clear()
 
     def line(self, location: Location, depth: int) -> Location:
-        """Return a location unchanged, or for a placeholder the line of the first caller outside this package.
+        """Return a location unchanged, or for a placeholder the line of the first caller outside this project.
 
         Only the file's base name is used: results must not depend on the program's folder.
         """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from relax_mlir.bindings.context import new_context
-from relax_mlir.bindings.diagnostics import Diagnostic, errors_as_relax_error, render, reporting, silenced
+from relax_mlir.bindings.diagnostics import Diagnostic, errors_as_relax_error, render, reporting, silenced, warn_again
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.support.errors import RelaxError
 
@@ -57,3 +57,13 @@ def test_a_part_of_a_long_line_is_shown(column: int) -> None:
     first = text.index(shown)
     assert len(shown) <= 200 and caret.index("^") == column - 1 - first
     assert first == max(column - 101, 0)
+
+
+@pytest.mark.parametrize("module", ["relax_mlir.tools.made_up", "relax_mlir_report.made_up"])
+def test_warnings_name_the_line_of_the_user(module: str) -> None:
+    """Skip the frames of this project and of its plug-ins."""
+    space: dict[str, Any] = {"__name__": module, "warn_again": warn_again}
+    exec(compile("def warned(diagnostic):\n    warn_again(diagnostic)\n", "inside.py", "exec"), space)
+    with pytest.warns(Warning, match="slow") as caught:
+        space["warned"](Diagnostic("warning", "slow"))
+    assert caught[0].filename == __file__
