@@ -37,7 +37,7 @@ class Instrument:
     def code_made(self, kernel: str, done: int, count: int) -> None:
         """Handle the completion of a kernel's native code, compiled or cached: piece `done` of the total.
 
-        The name is empty for the code of the graph's functions, and for a small program as a whole.
+        The name is empty for the code of the graph's functions, and for a program in one object.
         """
 
 

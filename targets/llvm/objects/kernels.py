@@ -15,9 +15,6 @@ from ....dialects.core.ir_attributes import CONTRACT
 from ...host.passes.host_name_functions import PREFIX
 from .object_file import foreign
 
-# With fewer operations in total, LLVM finishes before the program is split.
-_LEAST_OPERATIONS = 4000
-_LEAST_KERNELS = 2
 # Operations that make a function too large to be inlined into several callers.
 _LEAST_KEPT = 50
 # Attributes that refer to functions and globals, by operation.
@@ -70,24 +67,12 @@ def surveyed(operation: Operation) -> ProgramFunction:
 
 
 def kernels_of(functions: Sequence[ProgramFunction], kept: Container[str]) -> list[list[ProgramFunction]]:
-    """Return the kernels, each with its dependencies, or an empty list if splitting does not pay off.
+    """Return the kernels, each with its dependencies.
 
     A kernel is a function of the program that calls no other function of the program. Its group also contains the
     functions whose addresses it takes (the ranges of its loops) and their dependencies. Nothing else refers to these
     functions, and they are not in `kept`.
     """
-    kernels = groups_of(functions, kept)
-    is_worth = is_large(sum(function.count for function in functions)) and len(kernels) >= _LEAST_KERNELS
-    return kernels if is_worth or any(map(is_separate, functions)) else []
-
-
-def is_large(operations: float) -> bool:
-    """Check whether a program with this many operations of the LLVM dialect is compiled in pieces."""
-    return operations >= _LEAST_OPERATIONS
-
-
-def groups_of(functions: Sequence[ProgramFunction], kept: Container[str]) -> list[list[ProgramFunction]]:
-    """Return the kernels like `kernels_of`, for a program of any size."""
     own = {function.name: function for function in functions if function.name.startswith(PREFIX)}
     known_to: dict[str, set[str]] = {name: set() for name in own}
     for function in functions:

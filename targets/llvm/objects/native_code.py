@@ -28,8 +28,6 @@ from .units import Unit, bytecode, units_of
 
 #: Objects of the units that all programs share, compiled or found by this process, by cache key.
 _fixed: dict[str, bytes] = {}
-# Compiling this many bytes of bytecode takes as long as starting a process.
-_WORTH_A_PROCESS = 50_000
 # Further processes start when the number of units is known.
 _MOST_EARLY = 8
 # Number of shared texts to compile early: checks and errors, and kept memory. Few programs call registered functions.
@@ -124,7 +122,8 @@ class _Making:
         missing = self.missing()
         # The longest units come first, so that no process waits for a long unit at the end.
         missing.sort(key=lambda unit: -len(unit.code))
-        if self._kernels.run is not None or self._is_worth_processes(missing):
+        own = [unit for unit in missing if unit not in self._fixed]
+        if self._kernels.run is not None or self.compiler.is_worth_processes(len(missing), own):
             self._make_elsewhere(missing)
         elif missing and not is_any_size_written():
             self._make_elsewhere(missing, or_here=False)
@@ -164,15 +163,6 @@ class _Making:
         if kept is None:
             self.compiler.keep(unit, made)
         self._objects[unit] = _fixed[key] = made
-
-    def _is_worth_processes(self, units: Sequence[Unit]) -> bool:
-        if self._options.jobs == 1 or len(units) < 2:
-            return False
-        # Idle processes may have begun already with the shared units.
-        if process_pool().idle_count() > 1:
-            return True
-        own = [len(unit.code) for unit in units if unit not in self._fixed]
-        return len(own) > 1 and sum(own) >= _WORTH_A_PROCESS
 
     def _make_here(self, units: Sequence[Unit]) -> None:
         maker, arguments = self.compiler.maker(), self.compiler.arguments

@@ -36,15 +36,11 @@ from ...host.passes.host_call_parallel import THREAD_TABLE
 from ...host.passes.host_name_functions import name_in_program
 from ...host.units import find_function
 from .code_target import code_target
-from .kernels import is_large
 from .unit_compiler import KIND, SeparateKernels, UnitCompiler
 from .units import DIVISIBLE, NOTES, Unit, kernel_units, readable_name
 
 _KIND, _FORMAT = "contracts", 1
-#: A program with fewer kernels is lowered as a whole.
-_LEAST_KERNELS = 8
-#: Kernels that are lowered together: workers begin with the first batch while the next is lowered. The first batch also
-#: predicts the size of the program.
+#: Kernels that are lowered together: workers begin with the first batch while the next is lowered.
 _BATCH = 8
 _PLAN_MEMORY = "relax-plan-memory"
 #: Passes that only change functions of graphs, or remove functions without callers.
@@ -87,15 +83,15 @@ def separate_kernels(
 
     `stages` are the stages that follow.
 
-    Return None if the program stays in one piece.
+    Return None for a program in one piece: one object is requested, passes of the user's or operations of another kind
+    follow, or no kernel can leave.
     """
     passes = [item for stage in stages for item in stage.passes]
     if options.one_object or not all(isinstance(item, str) for item in passes):
         return None
     if any(op.name not in _DIVISIBLE for op in operations_of(module.body)):
         return None
-    candidates = _candidates(module.operation)
-    if len(candidates) < _LEAST_KERNELS:
+    if not (candidates := _candidates(module.operation)):
         return None
     texts = [str(item).replace(TARGET_PLACE, target.name) for item in passes]
     with module.context:
@@ -146,20 +142,14 @@ class _Separation:
         for function in candidates:
             self._by_key.setdefault(self._key(function), []).append(function)
 
-    def run(self) -> SeparateKernels | None:
-        """Run the separation. Return None for a program that is small enough to stay in one piece."""
-        keys = list(self._by_key)
-        entries = {key: entry for key in keys if (entry := self._find(key)) is not None}
-        sample = keys[:_BATCH]
-        entries.update(self._lower_batch([key for key in sample if key not in entries]))
-        if not is_large(sum(entries[key].count for key in sample) * len(keys) / len(sample)):
-            return None
-        missing = [key for key in keys if key not in entries]
+    def run(self) -> SeparateKernels:
+        """Run the separation."""
+        entries = {key: entry for key in self._by_key if (entry := self._find(key)) is not None}
+        missing = [key for key in self._by_key if key not in entries]
         with ExitStack() as stack:
             stack.push(self._found)
-            self._found.start(len(missing) + len(self._found.units))
             for first in range(0, len(missing), _BATCH):
-                entries.update(self._lower_batch(missing[first : first + _BATCH]))
+                entries.update(self._lower_batch(missing[first : first + _BATCH], len(missing)))
             for key, functions in self._by_key.items():
                 if entries[key].symbol:
                     for function in functions:
@@ -191,10 +181,8 @@ class _Separation:
 
     # ---- newly lowered kernels ----
 
-    def _lower_batch(self, keys: Sequence[str]) -> dict[str, _CacheEntry]:
-        """Lower the kernels of some keys in a module of their own, and start to compile their objects in workers."""
-        if not keys:
-            return {}
+    def _lower_batch(self, keys: Sequence[str], expected: int) -> dict[str, _CacheEntry]:
+        """Lower the kernels of some keys, of `expected` in all, in a module of their own. Workers may compile them."""
         functions = {key: self._by_key[key][0] for key in keys}
         names = {key: symbol_name(function) for key, function in functions.items()}
         apart = _module_of(functions.values(), self._module)
@@ -202,7 +190,7 @@ class _Separation:
         failing = {name_in_program(op) for op in operations_of(apart.body) if _returns_status(op)}
         units = {unit.name: unit for unit in kernel_units(apart)}
         entries = {key: self._entry(units.get(name), signatures[name], name in failing) for key, name in names.items()}
-        self._found.add(units[names[key]] for key, entry in entries.items() if entry.symbol)
+        self._found.add((units[names[key]] for key, entry in entries.items() if entry.symbol), expected)
         self._keep(entries)
         return entries
 

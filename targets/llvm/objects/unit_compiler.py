@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ....bindings.objects import unit_object
@@ -21,8 +21,8 @@ from .units import Unit
 
 #: Kind of objects in the cache.
 KIND = "kernels"
-# Number of new kernels that is worth the start of processes.
-_MANY_KERNELS = 4
+# Compiling this many bytes of bytecode takes as long as starting a process.
+_WORTH_A_PROCESS = 50_000
 
 
 class UnitCompiler:
@@ -61,6 +61,16 @@ class UnitCompiler:
         cache = self.options.cache
         return None if cache is None else cache.get(KIND, self.key(unit))
 
+    def is_worth_processes(self, count: int, own: Sequence[Unit]) -> bool:
+        """Check whether workers would compile `count` units earlier than this process.
+
+        `own` are the units without those that many programs share: idle processes may have begun with the latter.
+        """
+        if self.options.jobs == 1 or count < 2:
+            return False
+        is_large = len(own) > 1 and sum(len(unit.code) for unit in own) >= _WORTH_A_PROCESS
+        return is_large or process_pool().idle_count() > 1
+
     def keep(self, unit: Unit, made: bytes) -> None:
         if self.options.cache is not None:
             self.options.cache.put(KIND, self.key(unit), made)
@@ -98,26 +108,23 @@ class SeparateKernels:
         if self.run is not None:
             self.run.abandon()
 
-    def start(self, count: int) -> None:
-        """Let workers compile the units, also those added later, if `count` kernels are worth processes."""
-        jobs = self.compiler.options.jobs
-        is_worth = count >= _MANY_KERNELS or (count > 0 and process_pool().idle_count() > 1)
-        if is_worth and jobs > 1 and is_any_size_written():
-            with contextlib.suppress(OSError):  # then this process compiles them
-                self.run = BackgroundRun(process_pool(), min(jobs, count))
-            self._give(self.units.values())
-
-    def add(self, units: Iterable[Unit]) -> None:
-        """Add kernels. Look up each in the cache."""
-        for unit in units:
+    def add(self, new: Iterable[Unit], expected: int) -> None:
+        """Add kernels, of `expected` in all. Look up each in the cache. Workers compile the others if that pays off."""
+        added = []
+        for unit in new:
             if (found := self.compiler.cached(unit)) is not None:
                 self.objects[unit.symbol] = found
             elif unit.symbol not in self.units:
                 self.units[unit.symbol] = unit
-                self._give([unit])
+                added.append(unit)
+        units = list(self.units.values())
+        if self.run is None and self.compiler.is_worth_processes(len(units), units) and is_any_size_written():
+            with contextlib.suppress(OSError):  # then this process compiles them
+                self.run = BackgroundRun(process_pool(), min(self.compiler.options.jobs, expected))
+                added = units
+        self._give(added)
 
-    def _give(self, units: Iterable[Unit]) -> None:
+    def _give(self, units: Sequence[Unit]) -> None:
         if self.run is not None:
-            given = list(units)
-            self.started += given
-            self.run.add([self.compiler.call(unit, unit.code) for unit in given])
+            self.started += units
+            self.run.add([self.compiler.call(unit, unit.code) for unit in units])

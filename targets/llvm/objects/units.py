@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compilation units of a program: the graph's functions with their dependencies, and one unit per kernel.
 
-Kernels of large programs are compiled separately and in parallel. The cache finds a kernel by its content: in its unit,
+Kernels are compiled separately and in parallel. The cache finds a kernel by its content: in its unit,
 the names of the kernel and of its constants depend only on the content.
 
 Functions and tables of the graph's unit that kernels need are hidden: visible only to the units of the program.
@@ -30,7 +30,6 @@ from ...host.passes.host_name_functions import name_in_program
 from .kernels import (
     ENTANGLING,
     ProgramFunction,
-    groups_of,
     is_internal,
     is_separate,
     kernels_of,
@@ -114,7 +113,7 @@ def kernel_units(module: Module) -> list[Unit]:
     operations, functions = _surveyed(module)
     if any(operation.name not in DIVISIBLE for operation in operations) or any(map(_has_scope, functions)):
         return []
-    kernels = groups_of(functions, referred_by_globals(operations))
+    kernels = kernels_of(functions, referred_by_globals(operations))
     places = [_place(kernel[0].operation.location) for kernel in kernels]
     run_upstream(module.operation, ["strip-debuginfo"], verify=False)
     splitter = _Splitter(module, operations, functions)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.targets.llvm.objects import kernels, units
+from relax_mlir.targets.llvm.objects import units
 
 RANGES = """
 llvm.func @share(!llvm.ptr)
@@ -38,11 +38,8 @@ llvm.func @main() {{
         ("llvm.call @__relax_defined.g.parallel() : () -> ()", {"g.parallel": False, "h": False}),
     ],
 )
-def test_the_ranges_of_a_kernels_loops_are_in_its_unit(
-    also: str, kernels_taken: dict[str, bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_ranges_of_a_kernels_loops_are_in_its_unit(also: str, kernels_taken: dict[str, bool]) -> None:
     """Return each kernel, and whether it has further functions, which no other unit uses."""
-    monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1)
     with new_context(("llvm",)), ir.Location.unknown():
         _, *found = units.units_of(ir.Module.parse(RANGES.format(also)))
         inside = {each.name: "@__relax_kernel.2()" in str(ir.Module.parse(each.code)) for each in found}

@@ -17,7 +17,7 @@ from relax_mlir.runtime import Executable
 from relax_mlir.support.disk_cache import DiskCache
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.support.processes.background import BackgroundRun
-from relax_mlir.targets.llvm.objects import kernels, separate_kernels
+from relax_mlir.targets.llvm.objects import separate_kernels, unit_compiler
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -28,9 +28,8 @@ PLACES = numpy.array([3, 0, 31, 7], "int64")
 
 
 @pytest.fixture(autouse=True)
-def split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Split programs of any size, and ignore the rules that other tests have registered in this process."""
-    monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1)
+def fixed_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ignore the rules that other tests have registered in this process."""
     monkeypatch.setattr(separate_kernels, "extensions_digest", lambda: "rules of this test")
 
 
@@ -40,9 +39,9 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     names: list[str] = []
     made = separate_kernels._Separation._lower_batch
 
-    def noted(self: Any, keys: Any) -> Any:
+    def noted(self: Any, keys: Any, expected: int) -> Any:
         names.extend(str(self._by_key[key][0].attributes["sym_name"].value) for key in keys)
-        return made(self, keys)
+        return made(self, keys, expected)
 
     monkeypatch.setattr(separate_kernels._Separation, "_lower_batch", noted)
     yield names
@@ -182,6 +181,7 @@ def test_a_failure_stops_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*arguments: Any) -> Any:
         raise RelaxError("no contract")
 
+    monkeypatch.setattr(unit_compiler, "_WORTH_A_PROCESS", 0)
     monkeypatch.setattr(separate_kernels, "_replace_by_stub", failing)
     with pytest.raises(RelaxError, match="no contract"):
         compiled(network(), jobs=2)

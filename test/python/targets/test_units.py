@@ -21,7 +21,7 @@ from relax_mlir.support.processes.pool import Pool
 from relax_mlir.targets.core.code_options import code_options
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.host.units import unit_texts
-from relax_mlir.targets.llvm.objects import kernels, native_code, unit_compiler, units
+from relax_mlir.targets.llvm.objects import native_code, separate_kernels, unit_compiler, units
 from relax_mlir.targets.llvm.objects.code_target import code_target
 
 import relax_mlir as rx
@@ -33,19 +33,13 @@ ARRAYS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small programs are split as well."""
-    monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1)
-
-
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     """Small units are made by other processes as well."""
     own = Pool()
     for module in (native_code, unit_compiler):
         monkeypatch.setattr(module, "process_pool", lambda: own)
-    monkeypatch.setattr(native_code, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(unit_compiler, "_WORTH_A_PROCESS", 0)
     yield own
     own.end()
 
@@ -90,10 +84,12 @@ def compiled(**options: Any) -> Executable:
     return rx.compile(network(), **{"cache": False, "jobs": 1, **options})
 
 
-def whole(monkeypatch: pytest.MonkeyPatch, **options: Any) -> Executable:
+def whole(monkeypatch: pytest.MonkeyPatch, target: str = "llvm") -> Executable:
+    """Compile the network as one unit."""
     with monkeypatch.context() as patched:
-        patched.setattr(kernels, "_LEAST_OPERATIONS", 1 << 40)
-        return compiled(**options)
+        patched.setattr(separate_kernels, "separate_kernels", lambda *arguments: None)
+        patched.setattr(units, "kernels_of", lambda *arguments: [])
+        return compiled(target=target)
 
 
 def kernels_in(cache: DiskCache) -> int:
@@ -107,11 +103,8 @@ def kernels_in(cache: DiskCache) -> int:
 def test_pieces_compute_what_the_whole_does(target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if target != "llvm" and os.uname().machine != "x86_64":
         pytest.skip("the code is for x86-64")
-    module = network()
-    pieces = rx.compile(module, target, cache=False, jobs=1)
-    monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1 << 40)
-    one = rx.compile(module, target, cache=False, jobs=1)
-    assert len(objects(one)) == WHOLE, "a program below the limit was cut into pieces"
+    pieces, one = compiled(target=target), whole(monkeypatch, target)
+    assert len(objects(one)) == WHOLE
     assert len(objects(pieces)) > WHOLE + 2, f"cut into {len(objects(pieces))} pieces only"
     pieces.save(tmp_path / "pieces.rxa")
     for executable in (pieces, rx.runtime.load(tmp_path / "pieces.rxa")):
@@ -122,9 +115,12 @@ def test_pieces_compute_what_the_whole_does(target: str, monkeypatch: pytest.Mon
             executable["main"](x, places + 5)
 
 
-def test_a_small_program_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    assert len(objects(compiled())) == WHOLE, "a small program was cut into pieces"
+def test_the_only_kernel_of_a_program_has_an_object() -> None:
+    module = rx.Module()
+    with module.function("main", [rx.tensor((3,))]) as f:
+        (x,) = f
+        f.returns(relax.exp(x))
+    assert len(objects(rx.compile(module, cache=False, jobs=1))) == 3, "graph, kernel and library"
 
 
 def test_the_same_bytes_whatever_makes_them(elsewhere: Pool, tmp_path: Path) -> None:
@@ -253,12 +249,11 @@ def test_what_changes_is_there_once() -> None:
 
 def test_a_function_that_calls_others_of_the_program_stays() -> None:
     found = units_from(inside="%9 = llvm.call @__relax_defined.f_1(%x) : (i64) -> i64")
-    assert [unit.name for unit in found] == [""], "a kernel was taken out, though it needs another function"
+    assert [unit.name for unit in found] == ["", "f_1"], "f needs another function"
 
 
-def test_a_function_that_others_see_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_others_see_stays() -> None:
     seen = LLVM_MODULE.replace("llvm.func internal @__relax_defined.f(", "llvm.func @__relax_defined.f(")
-    monkeypatch.setattr(kernels, "_LEAST_KERNELS", 1)
     with new_context(("llvm", "arith")), ir.Location.unknown():
         found = units.units_of(ir.Module.parse(seen.format("text", "")))
     assert [unit.name for unit in found] == ["", "f_1"], "what others call by its name was taken out, or nothing was"
@@ -267,7 +262,7 @@ def test_a_function_that_others_see_stays(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("inside", ["%9 = llvm.dso_local_equivalent @main : !llvm.ptr", "llvm.blocktag <id = 1>"])
 def test_a_function_that_has_more_than_calls_and_addresses_in_it_stays(inside: str) -> None:
     found = units_from(inside=inside)
-    assert [unit.name for unit in found] == [""], f"a kernel was taken out, though it has '{inside}' in it"
+    assert [unit.name for unit in found] == ["", "f_1"], f"f contains {inside}"
 
 
 def test_other_dialects_are_refused() -> None:
