@@ -30,7 +30,7 @@ OPTIONS = (
     TargetOption(
         "numerics", "same: equal bits on all CPUs; fast: any order of sums; default: same but for bf16 instructions"
     ),
-    TargetOption("winograd", "tile size of Winograd's algorithm for 3x3 convolutions, 2 or 4; default: none"),
+    TargetOption("winograd", "tile size of Winograd's algorithm for 3x3 convolutions; default: 2 if numerics=fast, else 0"),
     TargetOption("denormals", "flush makes denormal (subnormal) f32 and f64 numbers zero; default: keep"),
     TargetOption("bounds", "check raises IndexError for a memory access that leaves its buffer; default: trust"),
 )
@@ -99,7 +99,7 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
         caches=_caches(chosen.option("caches"), is_this),
         cores=_cores(chosen.option("cores"), is_this),
         numerics=_one_of("numerics", chosen.option("numerics"), NUMERICS),
-        winograd=_winograd(chosen.option("winograd")),
+        winograd=_winograd(chosen.option("winograd"), chosen.option("numerics")),
         flushes_denormals=_flushes_denormals(chosen.option("denormals"), full.partition("-")[0]),
         checks_bounds=_one_of("bounds", chosen.option("bounds"), ("trust", "check")) == "check",
     )
@@ -199,11 +199,12 @@ def _check_numerics(code: CodeTarget) -> None:
         )
 
 
-def _winograd(text: str) -> int:
-    allowed = ["2", "4"]
+def _winograd(text: str, numerics: str) -> int:
+    """Return the size of tiles: 2 by default where sums may have any order, because F(2,3) is faster and more exact."""
+    allowed = ["0", "2", "4"]
     if text and text not in allowed:
         raise OptionError(f"winograd={text}: expected one of {', '.join(allowed)}, the results along a side of a tile")
-    return int(text or 0)
+    return int(text or (2 if numerics == "fast" else 0))
 
 
 def _one_of(name: str, text: str, allowed: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ def test_options(text: str, options: dict[str, str]) -> None:
         (ON_X86 + "features=-sse2}", "feature 'sse2': code for x86_64 on Linux is never made without it"),
         (ON_X86 + "features=+64bit-mode}", "x86_64 has no feature '64bit-mode'"),
         (ON_X86 + "vector-bytes=24}", "vector-bytes=24: expected one of 8, 16, 32, 64, 128, 256"),
-        ("llvm{winograd=3}", "target 'llvm{winograd=3}': winograd=3: expected one of 2, 4"),
+        ("llvm{winograd=3}", "target 'llvm{winograd=3}': winograd=3: expected one of 0, 2, 4"),
         ("llvm{triple=aarch64-apple-darwin}", "expected one of x86_64-linux-gnu, aarch64-linux-gnu, riscv64-linux-gnu"),
         ("llvm{triple=aarch64-linux-android}", "expected one of"),
         ("llvm{triple=arm64-linux-gnu}", "no code can be made for architecture 'arm64'; did you mean 'aarch64'?"),

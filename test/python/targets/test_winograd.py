@@ -211,11 +211,21 @@ def test_no_results_are_refused_as_ever() -> None:
     assert messages[0] == messages[1]
 
 
-def test_other_cpus_have_it() -> None:
-    """Compile for other CPUs: the source has no AVX-512."""
+@pytest.mark.parametrize(
+    ("options", "points"),
+    [
+        ("cpu=haswell winograd=4", 36),
+        ("triple=aarch64-linux-gnu winograd=4", 36),
+        ("cpu=haswell numerics=fast", 16),
+        ("cpu=haswell numerics=fast winograd=4", 36),
+        ("cpu=haswell numerics=fast winograd=0", None),
+        ("cpu=haswell", None),
+    ],
+)
+def test_options_choose_the_size_of_tiles(options: str, points: int | None) -> None:
     case = Case(64, 64, relu=True)
-    weight, bias = case.weights(numpy.random.default_rng(0))
-    module = case.module(weight, bias, 1, 20, 20)
-    for cpu in ("cpu=haswell", "triple=aarch64-linux-gnu"):
-        target = f"llvm{{{cpu} winograd=4}}"
-        assert "nn_conv2d_winograd" in str(rx.lower(module, target, pipeline=rx.stages(target).until("apply")))
+    module = case.module(*case.weights(numpy.random.default_rng(0)), 1, 20, 20)
+    target = f"llvm{{{options}}}"
+    lowered = str(rx.lower(module, target, pipeline=rx.stages(target).until("layouts")))
+    kernels = re.findall(r'"relax\.nn\.conv2d_winograd".*?\(tensor<[^>]*>, tensor<\d+x(\d+)x', lowered)
+    assert kernels == ([] if points is None else [str(points)])
