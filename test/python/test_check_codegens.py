@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -35,6 +37,7 @@ def pages(lists: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     import conformance_pages
 
     monkeypatch.setattr(conformance_pages, "FOLDER", tmp_path)
+    monkeypatch.setattr(conformance_pages, "LISTS", tmp_path / "operators.json")
     monkeypatch.setitem(conformance_pages.TITLES, "mynpu", "codegen mynpu")
     return conformance_pages
 
@@ -65,7 +68,7 @@ def test_a_page_has_operators_by_element_types(lists: ModuleType, pages: ModuleT
     pages.write("mynpu", found, 0.25, lists.read("mynpu"))
     text = pages.path_of("mynpu").read_text()
     assert "| f32, f64 | `relax.exp` 1/3 |" in text
-    assert "- wrong: `relax.exp f64`: as it is" in text and "Without a case: `relax.abs`" in text
+    assert "- wrong: `relax.exp f64`: as it is" in text and re.search(r"^Without a case: \d+ operators\.$", text, re.MULTILINE)
     assert "| vgg | right | 3 of 0 |" in text and "Cases: 4 (25% of all); 2 right, 1 not taken, 1 wrong." in text
     assert {"relax.exp", "relax.abs", "relax.nn.conv2d"} <= pages.operators_on("mynpu")
     pages.write_index(["mynpu", "other"])
@@ -73,6 +76,21 @@ def test_a_page_has_operators_by_element_types(lists: ModuleType, pages: ModuleT
         "| [codegen mynpu](mynpu.md) | 4 (25% of all) | 2 | 1 | 0 | 0 | 0 | 1 |"
         in (pages.FOLDER / "index.md").read_text()
     )
+
+
+def test_an_added_operator_is_counted_on_the_page_of_a_target(pages: ModuleType) -> None:
+    pages.write("cuda", report(f32="right"), 1.0, {})
+    text = pages.path_of("cuda").read_text()
+    assert "Right in all cases: `relax.exp`." in text and "element types" not in text
+    groups = json.loads(pages.LISTS.read_text())
+    for operator in ("relax.abs", "relax.cos"):
+        groups["cuda"]["Without a case"].remove(operator)
+    pages.LISTS.write_text(json.dumps(groups))
+    added = [Verdict("relax.abs f32", "operators", "right"), Verdict("relax.cos f16", "operators", "wrong")]
+    pages.add("cuda", Report(Subject("cuda"), 0, added))
+    text = pages.path_of("cuda").read_text()
+    assert "Right in all cases: `relax.abs`, `relax.exp`." in text and "| f16 | `relax.cos` 0/1 |" in text
+    assert "Cases: 4; 3 right, 1 wrong." in text
 
 
 def test_the_pages_of_today_have_the_operators_of_today(lists: ModuleType) -> None:

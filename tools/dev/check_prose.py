@@ -38,7 +38,7 @@ BUDGETS: dict[str, tuple[int, int]] = {
     "test": (1, 83),
     "tools": (0, 6),
 }
-LONG_SENTENCES = 6
+LONG_SENTENCES = 5
 
 MOST_WORDS = 30
 _MOST_SHOWN, _SHOWN_WORDS = 20, 8

@@ -30,11 +30,23 @@ TITLES = {
 }  # fmt: skip
 _TYPES = ("f32", "f64", "f16", "bf16", "i32", "i64", "i8", "ui8", "i1")
 _OTHERS = "others"
+_LEGEND = "Numbers count the cases that are right: 7/9 is 7 of 9. [Verdicts](../proof.md#is-it-right).\n"
+_OPERATORS = "## Operators\n"
+_RIGHT = "Right in all cases"
+#: Number of operators up to which a page has their names, and not only the number.
+_LONGEST = 20
+#: Lists of operators by page and by the reason why no table has them.
+LISTS = ROOT / "test" / "conformance" / "operators.json"
+Groups = dict[str, dict[str, list[str]]]
 _INDEX = """\
 # Conformance
 Results of [relax-check](../proof.md) for this project's targets and codegens. It compares operators with different
 element types, sizes and attributes, small models and random graphs with the reference. *Not taken is fine, wrong is
 not.* `suite.py check-codegens` runs the cases and fails if a result is worse than on these pages.
+
+The page of the target llvm has the element types of the cases. The pages of codegens have the element types that the
+codegen takes; operators without a pattern are in [support.md](../support.md#operators). The names behind each count are
+in `test/conformance/operators.json`.
 
 | | cases | right | not taken | deviates | refused | unchecked | wrong | run |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -46,14 +58,19 @@ def path_of(name: str) -> Path:
 
 
 def operators_on(name: str) -> set[str]:
-    """Return the operators on a page, or an empty set without a page."""
+    """Return the operators on a page or on its lists, or an empty set without a page."""
     path = path_of(name)
-    return set(re.findall(r"`(relax\.[\w.]+)`", path.read_text("utf-8"))) if path.is_file() else set()
+    if not path.is_file():
+        return set()
+    listed = (names for names in _read_groups().get(name, {}).values())
+    return set(re.findall(r"`(relax\.[\w.]+)`", path.read_text("utf-8"))).union(*listed)
 
 
 def write(name: str, report: Report, share: float, listed: Mapping[str, Listed]) -> None:
-    """Write the page of a run with a share of the cases."""
-    path_of(name).write_text(_page(name, report, share, listed), "utf-8")
+    """Write the page of a run with a share of the cases, and the lists of its operators."""
+    table, groups = _operators(name, report)
+    _write_groups(name, groups)
+    path_of(name).write_text(_page(name, report, share, listed, _section(table, groups)), "utf-8")
 
 
 def add(name: str, report: Report | None) -> None:
@@ -69,11 +86,24 @@ def add(name: str, report: Report | None) -> None:
     summary = _summary({verdict: facts.get(verdict, 0) for verdict in VERDICTS})
     shown = f"Cases: {facts['cases']}; {summary}. Run on {facts['run']}.\n"
     text = "".join(shown if line.startswith("Cases: ") else line for line in lines)
+    head, title, rest = text.partition(_OPERATORS)
+    section, gap, others = rest.partition("\n## ")
+    table, groups = _read_table(section), _read_groups().get(name, {})
     for operator in sorted(lacking):
         cases = [each for each in verdicts if each.case.partition(" ")[0] == operator]
-        is_run = report is not None
-        text = _with_operator(text, operator, cases) if is_run else _in_list(text, "Not run: ", f"`{operator}`")
-    path_of(name).write_text(f"{marker}<!-- {json.dumps(facts)} -->\n{text}", "utf-8")
+        _place(name, operator, cases, report is not None, table, groups)
+    _write_groups(name, groups)
+    page = f"{marker}<!-- {json.dumps(facts)} -->\n{head}{_section(table, groups)}{gap}{others}"
+    path_of(name).write_text(page, "utf-8")
+
+
+def _read_groups() -> Groups:
+    return json.loads(LISTS.read_text("utf-8")) if LISTS.is_file() else {}
+
+
+def _write_groups(name: str, groups: Mapping[str, Sequence[str]]) -> None:
+    every = _read_groups() | {name: groups}
+    LISTS.write_text(json.dumps(every, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 def _sums(facts: Mapping[str, object], verdicts: Sequence[Verdict]) -> dict[str, int]:
@@ -81,38 +111,64 @@ def _sums(facts: Mapping[str, object], verdicts: Sequence[Verdict]) -> dict[str,
     return {verdict: int(str(facts.get(verdict, 0))) + count for verdict, count in counts.items()}
 
 
-def _with_operator(text: str, operator: str, cases: Sequence[Verdict]) -> str:
-    """Return a page with an operator in the row of its element types, or in the list of operators without results."""
-    if not any(each.verdict != "not taken" for each in cases):
-        return _in_list(text, "Not taken: " if cases else "Without a case: ", f"`{operator}`")
-    return _in_list(text, f"| {_types(cases)} | ", f"`{operator}` {_right(cases)}")
+def _place(
+    name: str,
+    operator: str,
+    cases: Sequence[Verdict],
+    is_run: bool,
+    table: dict[str, list[str]],
+    groups: dict[str, list[str]],
+) -> None:
+    """Put an operator in the row of its element types, or on the list of operators without such a row."""
+    if not is_run:
+        group = "Not run"
+    elif not cases:
+        group = "Without a case"
+    elif all(each.verdict == "not taken" for each in cases):
+        group = "Not taken"
+    elif not _has_types(name) and all(each.verdict == "right" for each in cases):
+        group = _RIGHT
+    else:
+        row = table.setdefault(_types(cases), [])
+        row[:] = sorted([*row, f"`{operator}` {_right(cases)}"])
+        return
+    groups[group] = sorted([*groups.get(group, []), operator])
 
 
-def _in_list(text: str, begin: str, entry: str) -> str:
-    """Insert an entry in the line after "## Operators" that begins so, in alphabetical order, or in a new line."""
-    head, title, rest = text.partition("## Operators\n")
-    found = re.search(rf"^{re.escape(begin)}(.*?)( \||\.)$", rest, re.MULTILINE)
-    if found is not None:
-        entries = sorted([*found[1].split(", "), entry], key=lambda each: each.split("`")[1])
-        return f"{head}{title}{rest[: found.start(1)]}{', '.join(entries)}{rest[found.end(1) :]}"
-    is_row = begin.startswith("|")
-    table, gap, others = rest.lstrip("\n").partition("\n\n")
-    line = f"\n{begin}{entry} |{gap}" if is_row else f"{gap}{begin}{entry}.{gap}"
-    return f"{head}{title}\n{table}{line}{others}"
+def _has_types(name: str) -> bool:
+    """Check for a page with the element types of all its operators. Other targets run the cases of the target llvm."""
+    return name == "llvm" or TITLES[name].startswith("codegen")
 
 
-def _page(name: str, report: Report, share: float, listed: Mapping[str, Listed]) -> str:
+def _read_table(section: str) -> dict[str, list[str]]:
+    """Return the entries of a table of operators by element types."""
+    rows = re.findall(r"^\| ([^|]+) \| (`[^|]+) \|$", section, re.MULTILINE)
+    return {types: entries.split(", ") for types, entries in rows}
+
+
+def _section(table: Mapping[str, Sequence[str]], groups: Mapping[str, Sequence[str]]) -> str:
+    """Return the table of the operators by element types, and a line for each list. A count replaces a long list."""
+    parts = [_OPERATORS]
+    if table:
+        parts.append(_table(("element types", "operators"), [(types, ", ".join(row)) for types, row in table.items()]))
+    for group, names in sorted(groups.items()):
+        shown = ", ".join(f"`{name}`" for name in names) if len(names) <= _LONGEST else f"{len(names)} operators"
+        parts.append(f"{group}: {shown}.\n")
+    return "\n".join(parts)
+
+
+def _page(name: str, report: Report, share: float, listed: Mapping[str, Listed], operators: str) -> str:
     counts = Counter(each.verdict for each in report.verdicts)
     cases = f"{len(report.verdicts)}" if share == 1.0 else f"{len(report.verdicts)} ({share:.0%} of all)"
     facts = {**counts, "cases": cases, "run": f"{datetime.date.today()}, relax-mlir {VERSION}"}
     parts = [
         f"{_WRITTEN}<!-- {json.dumps(facts)} -->\n# Conformance of the {TITLES[name]}\n",
         f"Cases: {cases}; {_summary(counts)}. Run on {facts['run']}.\n",
-        "Numbers count the cases that are right: 7/9 is 7 of 9. [Verdicts](../proof.md#is-it-right).\n",
+        _LEGEND,
         *_problems(listed),
         *_deviations(report),
         *_patterns(report),
-        *_operators(report),
+        operators,
         *_models(report, TITLES[name].startswith("codegen")),
     ]
     return "\n".join(parts)
@@ -147,24 +203,17 @@ def _cases(cases: Sequence[str]) -> str:
     return f"`{cases[0]}`" if len(cases) == 1 else f"`{cases[0]}` and {len(cases) - 1} more"
 
 
-def _operators(report: Report) -> Iterable[str]:
-    """Yield the operators with a case that is taken by their element types, and the names of all others."""
-    found: dict[str, list[Verdict]] = {row.op: [] for row in sorted(all_rows(), key=lambda row: row.op)}
+def _operators(name: str, report: Report) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return the operators by the element types of their cases, and the lists of all others."""
+    verdicts: dict[str, list[Verdict]] = {row.op: [] for row in all_rows()}
     for each in report.verdicts:
         if each.group == "operators":
-            found.setdefault(each.case.partition(" ")[0], []).append(each)
-    used = {name: cases for name, cases in found.items() if any(each.verdict != "not taken" for each in cases)}
-    yield "## Operators\n"
-    if used:
-        groups: dict[str, list[str]] = {}
-        for name, cases in used.items():
-            groups.setdefault(_types(cases), []).append(f"`{name}` {_right(cases)}")
-        rows = [(types, ", ".join(shown)) for types, shown in groups.items()]
-        yield _table(("element types", "operators"), rows)
-    for what, is_drawn in (("Not taken", True), ("Without a case", False)):
-        left = [f"`{name}`" for name, cases in found.items() if name not in used and bool(cases) == is_drawn]
-        if left:
-            yield f"{what}: {', '.join(left)}.\n"
+            verdicts.setdefault(each.case.partition(" ")[0], []).append(each)
+    table: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
+    for operator, cases in sorted(verdicts.items()):
+        _place(name, operator, cases, True, table, groups)
+    return table, groups
 
 
 def _types(cases: Sequence[Verdict]) -> str:

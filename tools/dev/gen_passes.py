@@ -31,7 +31,6 @@ DEVICES = {"llvm": "llvm{triple=x86_64-linux-gnu cpu=sapphirerapids}"}
 #: Pattern for the target with its options in stages, as a pass's only option or among others.
 PLACE = r"target=@target(?:{[^{}]*})?"
 ALONE, AMONG = re.compile("{" + PLACE + "}"), re.compile(" " + PLACE)
-WORD = re.compile(r"[a-z][\w-]*")
 #: Number of passes with an option from which the page describes the option only once.
 SHARED = 3
 
@@ -69,42 +68,19 @@ def passes() -> list[str]:
     from relax_mlir import all_passes
 
     own = [each for each in all_passes().values() if is_own_module(each.__module__)]
-    used = users()
     shared = shared_options(own)
     lines = ["## Passes", f"{len(own)} passes of this project. Options of several passes:", ""]
     lines += [*(option_line(*option) for option in shared), ""]
     for prefix, members in groupby(own, key=lambda each: each.name.partition("-")[0]):
         lines += [f"### {prefix}", ""]
         for each in members:
-            lines += [
-                f"#### `{each.name}`",
-                about(each),
-                *in_stages(used.get(each.name, [])),
-                *options(each, shared),
-                "",
-            ]
+            lines += [f"#### `{each.name}`", about(each), *options(each, shared), ""]
     return lines
 
 
 def about(cls: type[Pass]) -> str:
     """Return the docstring. Its first line is the text of --help."""
     return "\n".join(line.strip() for line in (cls.__doc__ or "").strip().splitlines())
-
-
-def users() -> dict[str, list[str]]:
-    """Return the stages that run each pass, as `target.stage`."""
-    from relax_mlir import stages as stages_of
-
-    found: dict[str, list[str]] = {}
-    for target in TARGETS:
-        for stage in stages_of(DEVICES.get(target, target), 3):
-            for name in dict.fromkeys(name for each in stage.passes for name in WORD.findall(str(each))):
-                found.setdefault(name, []).append(f"{target}.{stage.name}")
-    return found
-
-
-def in_stages(names: list[str]) -> list[str]:
-    return [f"\nStages: {', '.join(f'`{name}`' for name in names)}."] if names else []
 
 
 def shared_options(classes: Sequence[type[Pass]]) -> list[Option]:

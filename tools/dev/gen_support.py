@@ -44,8 +44,8 @@ CODEGENS = """\
 """
 ONNX = """\
 ## ONNX
-Imported operators, with the first supported version. Operators that ONNX defines as functions of others need no
-converter and are not listed. [onnx.md](onnx.md) has the limits.
+Imported operators. A number is the first supported version, if that is not 1. Operators that ONNX defines as functions
+of others need no converter and are not listed. [onnx.md](onnx.md) has the limits.
 
 """
 
@@ -115,7 +115,7 @@ def onnx() -> str:
         since: dict[str, int] = {}
         for each in converters:
             since[each.name] = min(each.since, since.get(each.name, each.since))
-        names = ", ".join(f"{name} {version}" for name, version in since.items())
+        names = ", ".join(name if version == 1 else f"{name} {version}" for name, version in since.items())
         lines.append(f"**{domain or 'ai.onnx'}** ({len(since)}): {names}.\n")
     return "\n".join(lines)
 
