@@ -200,7 +200,7 @@ def test_remaining_operators_lower_as_without_a_codegen(model: str) -> None:
             assert partitioned == whole, level
 
 
-def test_where_the_stages_are() -> None:
+def test_rewrites_of_remaining_operators_follow_the_partition() -> None:
     """Order the stages: rewrites of the remaining operators after the partition, and kernels after legalization."""
     with codegen([("npu.exp", is_op("relax.exp"))]) as npu, codegen([("dsp.any", is_op("relax.call_tir"))], "dsp"):
         names = with_partition(rx.stages("llvm", 3), [npu, "dsp"]).names

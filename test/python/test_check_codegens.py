@@ -42,7 +42,7 @@ def pages(lists: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     return conformance_pages
 
 
-def test_what_is_not_right_is_listed_and_its_reason_stays(lists: ModuleType) -> None:
+def test_lists_keep_the_reasons_of_unchanged_verdicts(lists: ModuleType) -> None:
     lists.write("mynpu", report(f32="right", f64="wrong", f16="not taken", bf16="refused"))
     path = lists.path_of("mynpu")
     assert path.read_text() == "wrong: relax.exp f64: as it is\nrefused: relax.exp bf16: as it is\n"
@@ -68,7 +68,9 @@ def test_a_page_has_operators_by_element_types(lists: ModuleType, pages: ModuleT
     pages.write("mynpu", found, 0.25, lists.read("mynpu"))
     text = pages.path_of("mynpu").read_text()
     assert "| f32, f64 | `relax.exp` 1/3 |" in text
-    assert "- wrong: `relax.exp f64`: as it is" in text and re.search(r"^Without a case: \d+ operators\.$", text, re.MULTILINE)
+    assert "- wrong: `relax.exp f64`: as it is" in text and re.search(
+        r"^Without a case: \d+ operators\.$", text, re.MULTILINE
+    )
     assert "| vgg | right | 3 of 0 |" in text and "Cases: 4 (25% of all); 2 right, 1 not taken, 1 wrong." in text
     assert {"relax.exp", "relax.abs", "relax.nn.conv2d"} <= pages.operators_on("mynpu")
     pages.write_index(["mynpu", "other"])
@@ -99,7 +101,7 @@ def test_the_pages_of_today_have_the_operators_of_today(lists: ModuleType) -> No
     assert check_codegens.due() == []
 
 
-def test_what_needs_a_device_is_skipped_without_one(
+def test_without_a_device_its_subjects_are_skipped(
     lists: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import check_codegens

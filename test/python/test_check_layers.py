@@ -59,7 +59,7 @@ def test_good_tree_passes(tree: Path) -> None:
 
 
 @pytest.mark.slow
-def test_this_repository_passes() -> None:
+def test_the_repository_passes() -> None:
     assert check(REPOSITORY) == (0, [])
 
 
@@ -226,7 +226,7 @@ def test_slow_import_at_start_up(tree: Path, folder: str, code: str) -> None:
     assert lines[0].endswith("imported when the module is: import it inside the function that needs it")
 
 
-def test_files_that_import_one_another(tree: Path) -> None:
+def test_circular_imports_of_files_are_errors(tree: Path) -> None:
     write(tree, "passes/c.py", "from .fuse import b\n")
     write(tree, "passes/fuse/a.py", "import sys\nfrom .. import c\n")
     write(tree, "passes/fuse/b.py", "from .a import x\n")
@@ -267,7 +267,7 @@ def test_circle_that_annotations_close(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("back", ["from ..rows import one", "if TYPE_CHECKING:\n    from ..rows.one import x"])
-def test_folders_that_import_one_another(tree: Path, back: str) -> None:
+def test_circular_imports_of_folders_are_errors(tree: Path, back: str) -> None:
     """Find circles between folders even if no two files import each other. Imports for annotations count."""
     write(tree, "passes/rows/one.py", "")
     write(tree, "passes/rows/two.py", "from ..fuse.b import x\n")
@@ -292,7 +292,7 @@ def test_file_that_cannot_be_read_as_python(tree: Path) -> None:
     assert lines[1].startswith("passes/b.py:1:1: error: not UTF-8: ")
 
 
-def test_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(CHECKER), str(tmp_path / "nothing")], capture_output=True, text=True, check=False
     )

@@ -39,7 +39,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_counts(checker: ModuleType, tree: Path) -> None:
+def test_common_names_of_the_product_are_counted(checker: ModuleType, tree: Path) -> None:
     """Count classes of three product files and files of three product folders.
 
     Names that each folder of a kind has do not count.
@@ -71,5 +71,5 @@ def test_limits(
 
 
 @pytest.mark.slow
-def test_this_repository_passes(checker: ModuleType) -> None:
+def test_the_repository_passes(checker: ModuleType) -> None:
     assert checker.problems(REPOSITORY) == []

@@ -63,7 +63,9 @@ def test_imports(checker: ModuleType, tmp_path: Path, line: str, problem: str) -
     assert not problem or problem in found[0] and found[0].startswith("codegen.py:1: ")
 
 
-def test_a_plug_in_may_build_on_another(checker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plug_in_may_import_a_stated_plug_in(
+    checker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(checker, "NEEDED", {"acme": ("dnnl",)})
     found = problems(checker, tmp_path, __init__="", a="import relax_mlir_dnnl\nimport relax_mlir_blas\n")
     assert [each.partition(": the plug-in")[0] for each in found] == ["a.py:2"] and "`relax_mlir_blas`" in found[0]
@@ -76,5 +78,5 @@ def test_circles_for_annotations_count(checker: ModuleType, tmp_path: Path) -> N
     assert found == ["a.py:1: files import one another: a -> b -> a"]
 
 
-def test_this_repository(checker: ModuleType) -> None:
+def test_the_repository_passes(checker: ModuleType) -> None:
     assert checker.check_plugins(REPOSITORY) == []

@@ -38,7 +38,7 @@ def test_one_compilation_serves_every_batch_size() -> None:
         numpy.testing.assert_allclose(array(executable["main"](x, w, b)), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_the_module_stays_as_it_is() -> None:
+def test_compile_does_not_change_the_module() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((4,))]) as f:
         f.returns(relax.exp(*f))
@@ -47,7 +47,7 @@ def test_the_module_stays_as_it_is() -> None:
     assert str(module) == before
 
 
-def test_what_is_returned_may_be_anything() -> None:
+def test_results_may_be_inputs_constants_repeated_values_and_views() -> None:
     """Return an input, a constant, a value twice, and a view of a result."""
     big = floats(64, 64)
 
@@ -92,7 +92,7 @@ _BINARY = {"add": numpy.add, "subtract": numpy.subtract, "maximum": numpy.maximu
 
 @draws(12)
 @given(st.data())
-def test_temporaries_do_not_disturb_each_other(data: Any) -> None:
+def test_temporaries_do_not_overwrite_live_values(data: Any) -> None:
     """Draw random graphs with tensors of several sizes, and return any of their values."""
     choices: list[tuple[str, int, int]] = []
     picked: list[int] = []
@@ -244,7 +244,7 @@ func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>, %limit: tensor<i64>) -> te
         )
 
 
-def test_graph_functions_call_each_other() -> None:
+def test_graph_functions_can_call_functions() -> None:
     vector = 'tensor<?xf32, #relax.sym<["n"]>>'
     executable = compiled(
         f"""
@@ -376,7 +376,7 @@ def test_the_same_module_gives_the_same_bytes(tmp_path: Path) -> None:
         (lambda m: rx.stages().drop("legalise"), "has no stage 'legalise'; did you mean 'legalize'"),
     ],
 )
-def test_what_cannot_be_compiled(make: Any, message: str) -> None:
+def test_unsupported_modules_are_refused(make: Any, message: str) -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((4,))]) as f:
         f.returns(relax.exp(*f))
@@ -408,7 +408,7 @@ def test_a_stage_of_ones_own() -> None:
         ("later", "stage break produced invalid IR"),
     ],
 )
-def test_what_a_stage_makes_is_verified(verify: Any, message: str) -> None:
+def test_the_result_of_a_stage_is_verified(verify: Any, message: str) -> None:
     class Break(rx.Pass):
         """Pass that removes the functions' parameters from their types."""
 

@@ -136,7 +136,7 @@ func.func @main(%x: {VECTOR}, %k: i64, %l: i64) -> ({VECTOR}, {VECTOR}) {{
                     numpy.testing.assert_allclose(array(result), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_what_is_written_in_place_lives_as_long_as_the_result() -> None:
+def test_a_buffer_written_in_place_lives_as_long_as_its_result() -> None:
     def body(x: Any) -> Any:
         square = rx.tensor((8, 8))
         y = relax.call_inplace_packed("test_memory.increment", [relax.exp(x)], [0], rx.tensor((64,)))
@@ -194,7 +194,7 @@ func.func @main(%x: tensor<1x?x?xf32>)
     assert all((each.ravel() == x.ravel()).all() for each in results)
 
 
-def test_a_view_shows_what_is_there() -> None:
+def test_a_view_of_another_number_of_elements_is_refused() -> None:
     executable = built([rx.tensor(("n",)), rx.tensor(("m",))], lambda x, y: relax.exp(relax.reshape(x, ("m", 4))))
     assert array(executable["main"](floats(8), floats(2))).shape == (2, 4)
     with pytest.raises(ValueError, match=r"8 elements cannot take the shape \(m, 4\), which has 8000"):
@@ -276,7 +276,7 @@ def test_products_of_sizes_do_not_wrap_around(shape: Any) -> None:
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_memory_that_is_not_there(dynamic: bool) -> None:
+def test_missing_memory_raises_memory_error(dynamic: bool) -> None:
     def body(x: Any) -> Any:
         rows = "n" if dynamic else 2**21
         return relax.sum(relax.cumsum(relax.full((rows, 2**24), relax.const(1.0)), axis=1))
@@ -287,7 +287,7 @@ def test_memory_that_is_not_there(dynamic: bool) -> None:
             executable["main"](no_columns(2**21))
 
 
-def test_what_a_kernel_needs_much_of_is_kept() -> None:
+def test_large_memory_of_a_kernel_is_reused() -> None:
     """Keep the padded copy of an image: the C library maps more than 32 MB anew each time, with a page fault per 4
     KB."""
     given = rx.tensor((1, 16, 800, 800))

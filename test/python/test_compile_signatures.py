@@ -249,7 +249,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
         ('func.func @"é"() { return }', "'é' cannot name a compiled function"),
     ],
 )
-def test_what_has_no_signature(text: str, message: str) -> None:
+def test_functions_without_a_signature_are_refused(text: str, message: str) -> None:
     with pytest.raises(rx.RelaxError) as caught:
         compiled(text)
     assert message in str(caught.value)
@@ -307,7 +307,7 @@ _NAMES = "exp malloc free aligned_alloc snprintf main_impl __tvm_ffi_main __rela
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*_NAMES.split(), "a.b", "a b", "%s"])
 @pytest.mark.parametrize("kind", ["prim", "public"])
-def test_names_that_others_have(name: str, kind: str) -> None:
+def test_names_of_other_symbols_can_be_used(name: str, kind: str) -> None:
     """Use names of the C library, of the runtime, and of functions that passes make."""
     vector = "tensor<64xf32>"
     prim = f"""

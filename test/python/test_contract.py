@@ -71,14 +71,14 @@ def test_a_change_is_told(frozen: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_every_public_name_of_its_namespaces_is_in_it() -> None:
+def test_the_contract_has_every_public_name_of_its_namespaces() -> None:
     from relax_mlir import patterns
 
     public = {f"codegens.{each}" for each in rx.codegens.__all__} | {f"patterns.{each}" for each in patterns.__all__}
     assert public - set(stated.NAMES) == NOT_OF_IT
 
 
-def test_every_member_of_a_codegen_is_in_it() -> None:
+def test_the_contract_has_every_member_of_a_codegen() -> None:
     for name in ("Codegen", "ExternalRuntime"):
         members = {each for each in dir(getattr(rx.codegens, name)) if not each.startswith("_")}
         assert members == set(stated.NAMES[f"codegens.{name}"].split())
@@ -115,7 +115,7 @@ def test_others_are_refused(version: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["", "1.0"])
-def test_this_one_is_taken(version: str) -> None:
+def test_the_current_contract_version_is_accepted(version: str) -> None:
     assert rx.codegens.CONTRACT_VERSION == "1.0"
     with codegen(EXP, contract=version) as name:
         assert rx.codegens.find_codegen(name).contract == version
@@ -128,7 +128,7 @@ def test_an_older_meso_version_is_taken(monkeypatch: pytest.MonkeyPatch) -> None
         stated.check_contract("codegen 'npu'", "1.11")
 
 
-def test_runtimes_are_asked_too() -> None:
+def test_runtimes_of_newer_contracts_are_refused() -> None:
     newer = type("Newer", (rx.codegens.ExternalRuntime,), {"contract": "3.0"})
     with pytest.raises(rx.RelaxError, match=r"runtime 'npu' is written against codegen contract 3\.0"):
         register_runtime("npu")(newer)

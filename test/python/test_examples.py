@@ -62,7 +62,7 @@ def test_custom_operators(capsys: pytest.CaptureFixture[str]) -> None:
         numpy.testing.assert_allclose(numpy.from_dlpack(main(signal)), example.with_numpy(signal), atol=1e-6)
 
 
-def test_the_digits_are_read_as_onnxruntime_reads_them() -> None:
+def test_the_digits_example_agrees_with_onnxruntime() -> None:
     session = onnxruntime.InferenceSession(DIGITS / "digits.onnx")
     kept = numpy.load(DIGITS / "digits.npz")
     pictures = (kept["pictures"][:, None] / 16).astype("float32")
@@ -100,7 +100,7 @@ def test_a_network_learns_as_torch_does(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.slow
-def test_what_is_learnt_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_learning_example_prints_its_accuracy(capsys: pytest.CaptureFixture[str]) -> None:
     example: Any = importlib.import_module("digits.learn")
     assert example.main() == 0
     *_, accuracy, took = capsys.readouterr().out.strip().split("\n")

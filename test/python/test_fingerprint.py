@@ -20,7 +20,7 @@ def package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return inside
 
 
-def test_it_changes_with_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fingerprint_changes_with_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = package(tmp_path, monkeypatch)
     found = [plugin_fingerprint("some_plugin.inside")]
     os.utime(inside / "table.json", (1, 1))
@@ -31,7 +31,7 @@ def test_it_changes_with_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert found[2] == plugin_fingerprint("some_plugin")
 
 
-def test_there_is_none_for_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_packages_have_no_fingerprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package(tmp_path, monkeypatch)
     monkeypatch.setattr(fingerprint, "_MOST_FILES", 3)
     assert plugin_fingerprint("some_plugin") is not None

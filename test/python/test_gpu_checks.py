@@ -39,13 +39,13 @@ def test_each_check_has_a_run_of_small_cases(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("status", "outcome"), [(86, "found something"), (1, "fails with 1")])
-def test_what_is_found_fails(tmp_path: Path, status: int, outcome: str) -> None:
+def test_findings_of_the_tool_fail_the_check(tmp_path: Path, status: int, outcome: str) -> None:
     tool(tmp_path, f"print('Race reported'); sys.exit({status})")
     done = checked(tmp_path, "racecheck")
     assert done.returncode == 1 and done.stdout.splitlines() == [f"racecheck: {outcome}", "Race reported", ""]
 
 
-def test_without_the_tool_it_says_so(tmp_path: Path) -> None:
+def test_a_missing_tool_is_reported(tmp_path: Path) -> None:
     done = checked(tmp_path)
     assert done.returncode == 0 and "pip install nvidia-cuda-sanitizer-api" in done.stdout
 

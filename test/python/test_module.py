@@ -50,7 +50,7 @@ def test_a_module_is_put_around_what_is_none(text: str) -> None:
     assert str(rx.Module.parse(text)) == "module {\n  func.func @f() {\n    return\n  }\n}\n"
 
 
-def test_several_modules_are_put_into_one() -> None:
+def test_several_modules_are_wrapped() -> None:
     module = rx.Module.parse("module @a {}\nmodule @b {}")
     assert [op.operation.name for op in module.body.operations] == ["builtin.module", "builtin.module"]
     assert str(rx.Module.parse("")) == "module {\n}\n"
@@ -92,7 +92,7 @@ def test_every_invalid_operation_is_reported() -> None:
         ("%0 = relax.exp %0 : f32", "<string>:1:6: custom op 'relax.exp' has only the generic form"),
     ],
 )
-def test_what_is_no_module_is_refused(text: str | bytes, message: str) -> None:
+def test_invalid_texts_are_refused(text: str | bytes, message: str) -> None:
     with pytest.raises(rx.RelaxError) as caught:
         rx.Module.parse(text)
     assert message in str(caught.value)

@@ -158,7 +158,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_the_data_sheet_forbids_is_found(name: str) -> None:
+def test_the_simulator_detects_violations_of_the_data_sheet(name: str) -> None:
     program, message = FAULTS[name]
     with pytest.raises(MachineError) as raised:
         simulated(program)
@@ -434,7 +434,7 @@ def refusals() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("inputs, build, words", [pytest.param(*rest, id=name) for name, *rest in refusals()])
-def test_what_it_cannot_do_is_refused(inputs: list[Any], build: Callable[..., Any], words: list[str]) -> None:
+def test_unsupported_operators_are_refused(inputs: list[Any], build: Callable[..., Any], words: list[str]) -> None:
     module = rx.Module()
     with module.function("main", inputs) as f:
         f.returns(build(*f))

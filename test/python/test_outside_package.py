@@ -211,7 +211,7 @@ def run(folder: Path, *arguments: str, text: str = "") -> str:
     return done.stdout
 
 
-def test_an_outside_package_adds_a_target_with_all_that_it_has(folder: Path) -> None:
+def test_an_outside_package_can_add_a_complete_target(folder: Path) -> None:
     assert run(folder, "-c", PROGRAM) == (
         "<target vpu, rules after llvm, schedules after llvm, host llvm: A fictional unit next to a CPU.>\n"
     )
@@ -244,6 +244,6 @@ def public_uses(tree: ast.Module) -> Iterator[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("name", PACKAGE)
-def test_it_uses_public_names_alone(name: str) -> None:
+def test_the_package_uses_public_names_only(name: str) -> None:
     uses = list(public_uses(ast.parse(PACKAGE[name])))
     assert uses and all(is_public for _, is_public in uses), [used for used, is_public in uses if not is_public]

@@ -231,7 +231,7 @@ def test_a_pass_can_be_called() -> None:
     assert "test.called" in str(module)
 
 
-def test_invalid_ir_is_reported_after_the_pass_that_made_it() -> None:
+def test_invalid_ir_is_reported_with_its_pass() -> None:
     with pytest.raises(rx.RelaxError) as caught:
         run("test-break,cse")
     assert str(caught.value) == (
@@ -313,6 +313,6 @@ def test_every_own_pass_is_found_by_name() -> None:
     assert rx.find_pass("no-such-pass") is None
 
 
-def test_stages_and_targets_show_what_they_are() -> None:
+def test_stages_and_targets_have_a_repr() -> None:
     assert repr(rx.stages("llvm").only("fuse")) == "<stages of llvm: fuse>"
     assert repr(rx.find_target("llvm")).startswith("<target llvm, after cpu: ")

@@ -119,9 +119,7 @@ def test_weights_are_part_of_the_key(tmp_path: Path, compilations: list[object])
         {"pipeline": rx.stages("llvm").drop("attention")},
     ],
 )
-def test_what_is_followed_is_compiled_anew(
-    options: dict[str, object], tmp_path: Path, compilations: list[object]
-) -> None:
+def test_some_options_exclude_the_cache(options: dict[str, object], tmp_path: Path, compilations: list[object]) -> None:
     for _ in range(2):
         rx.compile(module(), **{"cache": tmp_path, **options})
     assert len(compilations) == 2
@@ -235,7 +233,7 @@ def test_a_program_outlives_its_entry(tmp_path: Path) -> None:
     numpy.testing.assert_allclose(found["main"](X), numpy.exp(X) + 1, rtol=1e-6)
 
 
-def test_other_processes_and_tools_find_it(tmp_path: Path) -> None:
+def test_other_processes_and_tools_share_the_cache(tmp_path: Path) -> None:
     graph = onnx.parser.parse_graph("g (float[3, 4] x) => (float[3, 4] y) { y = Exp(x) }")
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
     script = f"""
@@ -275,7 +273,7 @@ def test_weights_whose_file_changes_meanwhile_are_not_kept(tmp_path: Path, monke
     assert "programs" not in DiskCache(tmp_path / "cache").sizes()
 
 
-def test_another_process_with_the_same_rule_finds_it(tmp_path: Path) -> None:
+def test_equal_rules_of_other_processes_share_an_entry(tmp_path: Path) -> None:
     script = """
         import numpy, relax_mlir as rx
         from relax_mlir.compilation import compiling

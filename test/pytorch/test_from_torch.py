@@ -189,7 +189,7 @@ def test_structures_survive_a_file(tmp_path: Path) -> None:
     )
 
 
-def test_gradients_are_given_one_by_one() -> None:
+def test_gradients_are_returned_as_plain_tensors() -> None:
     class Named(nn.Module):
         def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
             return {"y": (x * x).sum()}
@@ -264,7 +264,7 @@ def test_complex_arguments_of_numpy() -> None:
     assert rx.compile(rx.from_torch(Of(lambda: torch.full((2,), 1j)), ()))["main"]().tolist() == [1j, 1j]
 
 
-def test_programs_are_measured_with_tensors_one_by_one() -> None:
+def test_profiles_take_plain_tensors() -> None:
     executable, _, _ = turned_program()
     given = [rx.runtime.tensor(torch.ones(shape).numpy()) for shape in ((4, 3, 2), (3,), (2,), (3, 2))]
     assert executable.ready("main", *given)()[3].shape == (3, 2)
@@ -426,7 +426,7 @@ def test_an_operator_of_ones_own_in_five_lines() -> None:
     ],
     ids=["function", "number", "no arguments", "of a file", "no tuple", "sparse", "dtype", "meta"],
 )
-def test_what_is_no_model(source: Any, options: dict[str, Any], message: str) -> None:
+def test_objects_that_are_no_models_are_refused(source: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(rx.RelaxError, match=message):
         rx.from_torch(source, **options)
 

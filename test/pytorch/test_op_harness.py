@@ -32,7 +32,7 @@ def verdicts(entry: Entry, peer: Peer, mode: str = "static") -> list[Verdict]:
 # ---- entries and their samples ----
 
 
-def test_all_of_torchs_tables_are_there() -> None:
+def test_entries_cover_all_of_torchs_tables() -> None:
     names = set(entries())
     assert len(names) > 800
     assert {"sin", "linalg.norm.subgradients_at_zero", "hop/cond", "hop/map.nested", "module/nn.Conv2d"} <= names
@@ -72,7 +72,7 @@ def test_one_compilation_serves_all_samples(mode: str) -> None:
     assert (peer.imports, peer.compilations) == (1, 1)
 
 
-def test_only_the_sample_is_wrong_whose_values_are() -> None:
+def test_one_wrong_sample_does_not_fail_the_rest() -> None:
     peer = Altering(lambda result: result + 1 if result.numel() == 3 else result)
     found = verdicts(entry_of(torch.sin, *numbers(5)), peer)
     assert [each.verdict for each in found] == ["passes", "passes", "wrong", "passes", "passes"]
@@ -99,7 +99,7 @@ def test_where_all_are_refused_nothing_is_compiled() -> None:
     assert peer.compilations == 0
 
 
-def test_what_was_refused_before_for_the_same_reason_is_imported_once() -> None:
+def test_samples_refused_before_for_the_same_reason_share_an_import() -> None:
     peer = Refusing("aten.sin.default")
     entry = entry_of(torch.sin, *numbers(5))
     first = Check(entry, "f32", "static", peer).run()
@@ -113,7 +113,7 @@ def by_values(x: torch.Tensor) -> torch.Tensor:
     return x + 1 if x.shape[0] != 3 or x[0] > 0 else x
 
 
-def test_what_torch_cannot_export_is_told_apart() -> None:
+def test_samples_that_torch_cannot_export_are_not_exported() -> None:
     found = verdicts(entry_of(by_values, *numbers(4)), Counting())
     assert [each.verdict for each in found] == ["passes", "passes", "not exported", "passes"]
     assert "GuardOnDataDependentSymNode" in found[2].reason
@@ -125,7 +125,7 @@ def test_a_bug_is_the_error_of_its_sample() -> None:
     assert found[3].reason.startswith("ValueError: a bug (fake_ops.py:")
 
 
-def test_what_has_no_tensors_or_fails_in_torch_is_left_out() -> None:
+def test_samples_without_tensors_or_failing_in_torch_are_left_out() -> None:
     assert [each.verdict for each in verdicts(entry_of(torch.is_tensor, *numbers(1)), Counting())] == ["left out"]
     (found,) = verdicts(entry_of(torch.linalg.inv, *numbers(1)), Counting())
     assert found.verdict == "left out"
@@ -174,7 +174,7 @@ def test_results_are_differentiated_as_torch_says() -> None:
     assert [tuple(each.call(each.tensors).shape) for each in (trained, plain)] == [(), (3,)]
 
 
-def test_what_nothing_is_compiled_of_is_left_out() -> None:
+def test_a_sample_without_compiled_code_is_left_out() -> None:
     (found,) = verdicts(entry_of(torch.sin, *numbers(1)), Leaving(), "gradients")
     assert found == Verdict("left out", "nothing to compile")
 
@@ -213,7 +213,7 @@ def counted(x: torch.Tensor) -> torch.Tensor:
     return x.add_(1).sum()
 
 
-def test_what_a_call_makes_of_its_arguments_is_compared() -> None:
+def test_updates_of_arguments_are_compared() -> None:
     (sample,) = entry_of(counted, *numbers(1)).samples(torch.float32)
     assert [*map(torch.Tensor.tolist, tensors_of(with_updates(sample).call(sample.tensors)))] == [2.0, [2.0]]
     assert sample.tensors[0].tolist() == [1.0]
@@ -242,7 +242,7 @@ def rounding(x: torch.Tensor) -> torch.Tensor:
     return (x + 1000) - 1000
 
 
-def test_as_good_as_the_wider_type_is_good_enough() -> None:
+def test_results_as_accurate_as_the_wider_type_pass() -> None:
     values = torch.full((8,), 0.3, dtype=torch.float16)
     assert not torch.allclose(rounding(values), values, atol=0.1)
     assert not found_with(rounding, values, lambda result: result)
@@ -314,7 +314,7 @@ def test_lists_are_read_as_they_are_written(tmp_path: Path) -> None:
     assert refusals.read("dynamic", tmp_path) == {}
 
 
-def test_what_is_listed_and_refused_is_no_difference() -> None:
+def test_listed_refusals_are_no_difference() -> None:
     found = outcome(("refused", "no"), ("not exported", "never"), ("passes", ""))
     listed = refusals.of_outcomes([found])
     assert listed == {("op", "f32"): Refusal(2, 3, "no")}

@@ -82,7 +82,7 @@ def test_inference_needs_no_detach(doubled: Any, of: Callable[[Any], Any], lay: 
     assert torch.equal(found, 2 * x.detach())
 
 
-def test_parameters_are_taken_as_they_are(doubled: Any) -> None:
+def test_parameters_are_passed_without_a_copy(doubled: Any) -> None:
     parameter = torch.nn.Parameter(torch.ones(1, 4))
     assert doubled.prepared(parameter)[0] is parameter
     assert to_numpy(parameter).tolist() == [[1.0] * 4]
@@ -98,7 +98,7 @@ def test_negated_views(doubled: Any) -> None:
         assert torch.equal(doubled(x), 2 * x)  # of the same type, with nothing to do
 
 
-def test_negated_views_among_others(total: Any) -> None:
+def test_negated_views_are_resolved(total: Any) -> None:
     x = torch.ones(3, dtype=torch.bfloat16)
     assert total(x, torch._neg_view(3 * x)).tolist() == [-2.0] * 3
     assert total(x.float().numpy().astype("bfloat16"), torch._neg_view(3 * x)).tolist() == [-2.0] * 3

@@ -99,7 +99,7 @@ def test_a_change_of_parameters_is_seen(change: Callable[[nn.Linear], None], com
     assert len(compilations) == 2
 
 
-def test_who_changes_parameters_often_has_them_as_arguments(compilations: list[int]) -> None:
+def test_frequently_changed_parameters_become_arguments(compilations: list[int]) -> None:
     model = nn.Linear(4, 3).eval()
     called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
     with torch.no_grad():
@@ -202,7 +202,7 @@ def test_arguments_are_results() -> None:
     torch.testing.assert_close(x.grad, model.weight.detach().sum(0).expand(2, 4))
 
 
-def test_views_with_another_sign_between_others() -> None:
+def test_negated_views_are_resolved_between_calls() -> None:
     called = torch.compile(lambda x: x + 1, backend=torch_backend)
     x = torch.arange(4.0)
     for each in (x, torch._neg_view(x), x):

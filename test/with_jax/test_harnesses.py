@@ -79,7 +79,7 @@ def test_equal_keys_may_come_in_any_order() -> None:
     assert difference(UNSTABLE_SORT, [keys], [keys[::-1], others[::-1]], [keys, others])
 
 
-def test_which_of_equal_elements_are_the_largest_is_left_open() -> None:
+def test_indices_of_equal_largest_elements_may_differ() -> None:
     a, values = np.array([3.0, 1.0, 3.0]), np.array([3.0])
     assert not difference("approx_top_k", [a], [values, np.array([2])], [values, np.array([0])])
     assert difference("approx_top_k", [a], [values, np.array([1])], [values, np.array([0])])
@@ -93,7 +93,7 @@ def test_lists_are_read_as_they_are_written(tmp_path: Path) -> None:
     assert harness_refusals.read("platform", tmp_path) == {}
 
 
-def test_what_differs_from_the_lists() -> None:
+def test_differences_from_the_lists_are_reported() -> None:
     outcomes = {
         ("a", "jit"): ("refused", "no"),
         ("b", "jit"): ("passes", ""),

@@ -87,7 +87,7 @@ def test_trees_of_arguments_and_results() -> None:
     agree(lambda pair: {"sum": pair.first + pair.second, "empty": ()}, Pair(x, 1))
 
 
-def test_what_is_not_read_and_no_argument() -> None:
+def test_functions_may_ignore_or_lack_arguments() -> None:
     agree(lambda a, b, c: b * 2, x, x + 1, jnp.ones((0, 2)))
     agree(lambda: jnp.arange(4))
     agree(lambda a: None, x)
@@ -234,7 +234,7 @@ def test_calls_with_effects_are_in_order_and_none_is_left_out() -> None:
     assert seen == [-1.0, 0.0, 0.0, -1.0, 1.0, -2.0, 2.0]
 
 
-def test_what_a_callback_raises_or_gives_wrongly() -> None:
+def test_errors_of_callbacks_are_raised() -> None:
     class Mine(Exception):
         pass
 
@@ -378,13 +378,13 @@ def test_without_jax(tmp_path: Path) -> None:
     assert "pip install relax-mlir[jax]" in done.stdout, done.stderr
 
 
-def test_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jax_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "__version_info__", (0, 4, 30))
     with pytest.raises(rx.ModelError, match=r"too old: 0.6 or newer is needed"):
         rx.jit(lambda a: a)
 
 
-def test_a_jax_whose_private_functions_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jax_with_other_private_functions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from jax._src import xla_bridge
     from jax._src.interpreters import mlir
     from relax_mlir_jax import jax_callbacks

@@ -170,7 +170,7 @@ assert split.devices() == product.devices() == x.devices() and product.tolist() 
     )
 
 
-def test_what_jax_makes_of_functions(tmp_path: Path) -> None:
+def test_transformations_of_jax_work_on_the_platform(tmp_path: Path) -> None:
     passes(
         tmp_path,
         """
@@ -276,7 +276,7 @@ print(sorted(client.options.items()))
     assert done.stdout == "[('opt_level', 1), ('target', 'llvm')]\n"
 
 
-def test_who_does_not_ask_has_jax_as_it_is(tmp_path: Path) -> None:
+def test_jax_is_unchanged_without_the_platform(tmp_path: Path) -> None:
     done = run(
         tmp_path,
         "print([each.platform for each in jax.devices()], 'relax_mlir_jax.pjrt.api' in sys.modules)",

@@ -190,7 +190,7 @@ def test_recursion() -> None:
     assert "'main' calls itself: main -> main" in refusal(Recursive)
 
 
-def test_what_is_lowered() -> None:
+def test_lowered_tvm_functions_are_refused() -> None:
     @T.prim_func(s_tir=True)
     def one(A: T.Buffer((4,), "float32")) -> None:
         for i in range(4):
@@ -211,7 +211,7 @@ def test_an_old_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("given", ["@R.function", 3, None, tvm.target.Target("llvm")])
-def test_what_is_no_module(given: object) -> None:
+def test_objects_that_are_no_modules_are_refused(given: object) -> None:
     text = refusal(given)
     assert "from_tvm takes a tvm.IRModule, a relax.Function or a PrimFunc, got " in text
     assert ("rx.Module.from_script reads text" in text) == isinstance(given, str)

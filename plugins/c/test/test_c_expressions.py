@@ -114,7 +114,7 @@ FLAGS = ["-Wno-type-limits", "-Wno-tautological-compare"]
 
 
 @needs_compiler
-def test_every_operator_within_every_other() -> None:
+def test_nested_c_operators_have_the_right_parentheses() -> None:
     random = Random(20261125)
     values = [drawn(random, depth) for depth in (2, 3, 4) for _ in range(400)]
     values = [each for each in values if abs(each[1]) < 1 << 62]

@@ -142,7 +142,7 @@ PARALLEL = """
 
 
 @needs_compiler
-def test_parallel_loops_run_one_after_the_other() -> None:
+def test_parallel_loops_run_in_order() -> None:
     program = CProgram(module_of(FILL, PARALLEL))
     given, _ = program(X)
     expected = numpy.full(4, 10, "float32")

@@ -172,7 +172,7 @@ def test_timed_calls_of_a_worker_do_not_overlap() -> None:
     assert all(before[1] <= after[0] for before, after in pairwise(times))
 
 
-def test_a_process_keeps_its_state_until_a_call_ends_it() -> None:
+def test_a_process_keeps_its_state_until_a_crash() -> None:
     process = LimitedProcess()
     try:
         first = process.call(os.getpid, limit=20).get()

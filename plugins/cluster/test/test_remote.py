@@ -95,7 +95,7 @@ def test_a_worker_that_joins_late_gets_the_program(boards: Boards, path: Path, t
         own.close()
 
 
-def test_a_foreign_program_is_refused_there(boards: Boards, tmp_path: Path) -> None:
+def test_a_board_refuses_a_foreign_program(boards: Boards, tmp_path: Path) -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((4,))]) as f:
         f.returns(relax.exp(*f))

@@ -157,7 +157,7 @@ def test_a_resource_that_is_shorter_than_its_type() -> None:
     assert "w" in _refused(text)
 
 
-def test_functions_that_call_each_other() -> None:
+def test_recursive_functions_are_refused() -> None:
     text = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
   %y = call @other(%x) : (tensor<f32>) -> tensor<f32>
   return %y : tensor<f32>

@@ -32,7 +32,7 @@ def made(build: Callable[[Any], Any]) -> Counter[str]:
 
 
 @pytest.mark.parametrize("by_types", [True, False])
-def test_what_rules_make_in_vain(by_types: bool) -> None:
+def test_unused_operators_of_rules_are_removed(by_types: bool) -> None:
     @rx.register_gradient("relax.bitcast", by_types=by_types)
     def bitcast(call: Any) -> Any:
         # A chain that ends in nothing, of which one tensor is used twice.
@@ -48,13 +48,13 @@ def test_what_rules_make_in_vain(by_types: bool) -> None:
 
 
 @pytest.mark.parametrize("by_types", [True, False])
-def test_what_arrives_in_vain(by_types: bool) -> None:
+def test_gradients_that_no_rule_reads_are_not_computed(by_types: bool) -> None:
     rx.register_gradient("relax.bitcast", by_types=by_types)(lambda call: None)
     found = made(lambda x: relax.sin(relax.bitcast(relax.exp(x), dtype="f32")))
     assert set(found) <= {"relax.zeros_like", "relax.sum"}, found
 
 
-def test_what_the_function_does_not_use() -> None:
+def test_unused_operators_of_the_function_are_not_differentiated() -> None:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((3,))}) as f:
         (x,) = f.args

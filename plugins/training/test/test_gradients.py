@@ -81,7 +81,7 @@ def test_rule(use: Use) -> None:
 
 @pytest.mark.usefixtures("own_rules")
 @pytest.mark.parametrize(("by_types", "asked"), [(True, 2), (False, 4)])
-def test_rules_that_look_at_types_alone_are_asked_once_for_all_of_them(by_types: bool, asked: int) -> None:
+def test_rules_by_types_are_called_once_per_type(by_types: bool, asked: int) -> None:
     calls = []
 
     @rx.register_gradient("relax.bitcast", by_types=by_types)
@@ -191,7 +191,7 @@ def test_derivatives_have_derivatives(use: Use) -> None:
     with_gradients(twice, [rx.tensor(shape, "float64") for shape in shapes]).verify()
 
 
-def test_what_y_does_not_depend_on_gets_zeros() -> None:
+def test_inputs_without_influence_have_zero_gradients() -> None:
     infos = [rx.tensor((2,), "float64"), rx.tensor(("n", 3), "float64")]
     by_x, by_other = rx.compile(with_gradients(lambda x, other: relax["sum"](x), infos))["gradients"](
         numpy.ones(2), numpy.ones((4, 3))
@@ -220,7 +220,7 @@ def test_one_value_may_stand_for_two_arguments() -> None:
     numpy.testing.assert_allclose(array(by_y), z * numpy.cos(z))
 
 
-def test_arguments_may_depend_on_each_other() -> None:
+def test_gradients_treat_dependent_arguments_as_independent() -> None:
     """Treat parts of one tensor as independent of it, and of each other."""
     module = rx.Module()
     with module.function("main", [rx.tensor((4,), "float64")]) as f:
@@ -381,7 +381,7 @@ def test_products_of_what_is_written_are_not_divided_by(zeros: list[tuple[int, i
     check(build, [data, updates])
 
 
-def test_a_strided_convolution_reaches_what_the_run_has() -> None:
+def test_elements_that_no_window_reaches_have_zero_gradients() -> None:
     """Differentiate for all sizes from one compilation: elements at the end that no window reaches have zeros."""
     infos = [rx.tensor((1, 1, "h", "w"), "float64"), rx.tensor((1, 1, 2, 3), "float64")]
     made = rx.compile(with_gradients(lambda x, w: relax["sum"](relax["nn.conv2d"](x, w, strides=[3, 2])), infos))

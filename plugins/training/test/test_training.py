@@ -290,7 +290,7 @@ def test_a_trainer() -> None:
     assert str(Line) == before and not start["w"].any()
 
 
-def test_steps_of_several_threads_run_one_after_the_other() -> None:
+def test_concurrent_steps_are_serialized() -> None:
     x, y = rng.standard_normal((40, 3)).astype("float32"), rng.standard_normal((40, 2)).astype("float32")
     start = {"w": numpy.zeros((3, 2), "float32"), "b": numpy.zeros(2, "float32")}
     serial, shared = (rx.Trainer(Line, "loss", rx.optim.Adam(lr=0.01), start) for _ in range(2))

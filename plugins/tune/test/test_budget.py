@@ -100,7 +100,7 @@ def test_kernels_divide_the_time_by_their_share(
     assert counts[0] >= counts[1] >= counts[2]
 
 
-def test_a_large_first_kernel_leaves_time_for_the_others(
+def test_a_large_first_kernel_leaves_time_for_all(
     recorder: Callable[[Sequence[float]], Recorder], tmp_path: Path
 ) -> None:
     found = recorder([90.0, 6.0, 4.0])

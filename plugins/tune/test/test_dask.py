@@ -78,7 +78,7 @@ def test_a_board_without_the_compiler_measures(cluster: DaskCluster, tmp_path: P
     assert [each for each in found.notes if "'empty'" in each and "lacks relax-mlir" in each]
 
 
-def test_this_machine_compiles_for_a_board_without_other_workers(cluster: DaskCluster) -> None:
+def test_the_host_compiles_for_a_board_without_workers(cluster: DaskCluster) -> None:
     cluster.add_worker("a53-1", tag="a53", startup=WITHOUT_COMPILER)
     cluster.wait_for(1)
     runner = DaskRunner(cluster.address, "a53", limit=240)

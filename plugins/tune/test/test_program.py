@@ -208,7 +208,7 @@ def test_later_candidates_see_earlier_edits() -> None:
     assert default and kept and space.anchors().index("llvm-block-channels") < space.anchors().index("relax-fuse-ops")
 
 
-def test_edits_that_exclude_each_other() -> None:
+def test_conflicting_edits_are_incompatible() -> None:
     alternatives = Choice("a", "p", ("set p{x=1}", "set p{x=2}"))
     nodes = Choice("n", "p", (), several=True)
     dropped, other = Choice("d", "p", ("drop p",)), Choice("o", "q", ("drop q",))

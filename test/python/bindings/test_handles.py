@@ -213,7 +213,7 @@ def test_a_function_that_a_pass_erases() -> None:
     assert "func.func @main" in str(main.operation)
 
 
-def test_values_erased_by_patterns_and_conversions_name_them() -> None:
+def test_erased_values_name_their_pattern_or_conversion() -> None:
     module, (_, a, b, y) = twice_exp()
     rx.apply_greedy(module.operation, [rx.Pattern("relax.exp", lambda op, rewriter: relax.sin(op.x))], what="to sin")
     assert str(a) == str(b) == "<a value of 'relax.exp' was erased by to sin>"

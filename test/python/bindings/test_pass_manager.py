@@ -74,7 +74,7 @@ def test_output_of_other_threads_is_not_part_of_the_reason(capfd: Any) -> None:
     assert capfd.readouterr().err == "another thread's\n"
 
 
-def test_threads_capture_one_after_the_other(capfd: Any) -> None:
+def test_captures_of_threads_are_serialized(capfd: Any) -> None:
     both_inside = []
     meeting = threading.Barrier(2)
 

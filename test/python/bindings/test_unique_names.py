@@ -61,7 +61,7 @@ def test_reads_back_as_the_same(path: Path) -> None:
         assert module.print(debug_info=True) == before
 
 
-def test_numbers_go_on_and_other_names_get_one() -> None:
+def test_printed_names_are_unique_in_the_module() -> None:
     module = rx.Module.parse(SEVERAL)
     text = print_asm(module.operation)
     assert "func.func @f(%arg0: index, %arg1: index)" in text

@@ -234,7 +234,7 @@ def test_long_division_gives_up_early() -> None:
     assert str(parse(f"({text})//(a - b - c - d)")) == f"({text})//(a - b - c - d)"
 
 
-def test_deepest_expression_survives_everything() -> None:
+def test_the_deepest_expression_can_be_parsed_and_evaluated() -> None:
     deepest: Size = sym("n")
     for _ in range(32):
         deepest = 2 * ((deepest + 1) // sym("m")) * sym("k")  # two levels of parentheses each

@@ -454,7 +454,7 @@ def test_approximations_are_near(name: str) -> None:
         _same(found, expected.astype("f4"))
 
 
-def test_subnormals_are_flushed_where_the_name_says_so() -> None:
+def test_subnormals_are_flushed_by_ftz_instructions() -> None:
     a = numpy.array([1e-40, -1e-40, 1e-30, 1.0] * 8, "f4")
     one = numpy.ones(32, "f4")
     kept = apply("mul.rn.f32 {0}, {1}, {2}", "f32", ("f32", a), ("f32", one))

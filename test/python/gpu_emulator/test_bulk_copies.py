@@ -100,7 +100,7 @@ def test_a_second_phase() -> None:
     assert (copied(after=text) == wanted(16, 16)).all()
 
 
-def test_who_meets_one_that_has_waited_may_read() -> None:
+def test_threads_behind_a_barrier_with_a_waiting_thread_may_read() -> None:
     wait = f"@!%p1 bra others; {_PARTS['wait']} others: bar.sync 0;"
     assert (copied(wait=wait) == wanted(16, 6)).all()
 
@@ -138,12 +138,12 @@ def test_who_meets_one_that_has_waited_may_read() -> None:
         ("meet", "st.shared.b32 [%d12], %r60; bar.sync 0;", "nothing orders|no fence.proxy.async behind it"),
     ],
 )
-def test_what_is_found(part: str, text: str, words: str) -> None:
+def test_faulty_bulk_copies_are_detected(part: str, text: str, words: str) -> None:
     with pytest.raises(Fault, match=words):
         copied(**{part: text})
 
 
-def test_what_is_unwritten_is_not_copied() -> None:
+def test_copies_of_unwritten_memory_are_faults() -> None:
     with pytest.raises(Fault, match=r"reads 1 bytes .* it is unwritten|out of bounds"):
         copied(matrix=numpy.zeros((_LINES, _COLUMNS), numpy.uint16))
 

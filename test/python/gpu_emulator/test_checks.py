@@ -156,7 +156,7 @@ def test_bounds_of_shared_memory() -> None:
     assert fault(text.replace("OFFSET", "100000")).kind == "out of bounds"
 
 
-def test_what_is_unwritten() -> None:
+def test_reads_of_unwritten_memory_are_faults() -> None:
     body = f"{_PLACE} ld.global.u32 %r1, [%d11]; add.s64 %d12, %d2, %d10; st.global.u32 [%d12], %r1;"
     run(kernel(body, 2), numpy.zeros(32, numpy.uint32), _out(32))
     assert fault(kernel(body, 2), _out(32), _out(32)).kind == "unwritten"

@@ -125,7 +125,7 @@ def test_a_place_is_used_again_when_all_have_been() -> None:
     assert (_download(driver, kept, numpy.zeros(16, numpy.uint32)) == numpy.arange(16)).all()
 
 
-def test_what_was_freed_last_is_used_again_last() -> None:
+def test_freed_memory_is_reused_late() -> None:
     """Reuse memory late, so that a use after free is recognized however long a process runs."""
     driver = started(memory_bytes=1 << 22)
     before = 0
@@ -217,7 +217,7 @@ def test_more_shared_memory_has_to_be_asked_for() -> None:
         driver.check()
 
 
-def test_what_a_kernel_does_wrong_stays() -> None:
+def test_the_error_of_a_kernel_persists() -> None:
     driver = started()
     address = _allocate(driver, 2)
     must(driver, _launch(driver, loaded(driver, _BAD, "kernel"), address))
@@ -360,7 +360,7 @@ def test_a_graph_has_what_it_allocates_only_while_it_runs() -> None:
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2])
-def test_what_cannot_be_captured_is_refused_and_ends_the_capture(mode: int) -> None:
+def test_calls_that_cannot_be_captured_end_the_capture(mode: int) -> None:
     driver = started()
     address = _upload(driver, numpy.arange(32, dtype=numpy.uint32))
     refused: dict[str, Callable[[Any], int]] = {

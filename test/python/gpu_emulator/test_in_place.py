@@ -21,7 +21,7 @@ PLUGIN = Path(gpu_emulator.__file__).with_name("in_place.py")
 
 
 @pytest.mark.slow
-def test_the_kit_runs_on_it() -> None:
+def test_relax_check_runs_on_the_emulator() -> None:
     """Run the kit in a process of its own, since the emulator stays in the process."""
     given = [
         "cuda",

@@ -63,7 +63,7 @@ _TOUCHES: dict[str, Callable[[EmulatedCuda, int, Any], int]] = {
 
 
 @pytest.mark.parametrize("name", _TOUCHES)
-def test_what_the_host_does_with_freed_memory(name: str) -> None:
+def test_uses_of_freed_memory_by_the_host_are_reported(name: str) -> None:
     """Report copies, fills and frees of freed memory, with the call that freed it and the kernel before that call."""
     driver = started()
     address = _allocate(driver)

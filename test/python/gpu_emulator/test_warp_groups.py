@@ -91,7 +91,7 @@ def test_a_product() -> None:
         ("multiply", f"setp.lt.u32 %p3, %r60, 7; @%p3 bra left; {_PARTS['multiply']} left:", "threads wait for"),
     ],
 )
-def test_what_is_found(part: str, text: str, words: str) -> None:
+def test_faulty_warp_group_products_are_detected(part: str, text: str, words: str) -> None:
     with pytest.raises(Fault, match=words):
         multiplied(**{part: text})
 
@@ -146,7 +146,7 @@ def test_a_factor_in_registers(dtype: Any) -> None:
         ("commit", _WITH_SUMS, "factors of one wgmma are sums of another one"),
     ],
 )
-def test_what_is_found_of_factors_in_registers(part: str, text: str, words: str) -> None:
+def test_faulty_products_of_registers_are_detected(part: str, text: str, words: str) -> None:
     with pytest.raises(Fault, match=words):
         multiplied_from_registers(**{part: text})
 
@@ -156,6 +156,6 @@ def test_factors_that_were_waited_for_may_be_overwritten() -> None:
     assert (found == wanted).all()
 
 
-def test_what_was_waited_for_may_be_overwritten() -> None:
+def test_factors_may_be_overwritten_after_the_wait() -> None:
     found, wanted = multiplied(change="bar.sync 0; st.shared.b32 [%d11], %r1;")
     assert (found == wanted).all()

@@ -272,7 +272,7 @@ def test_why_not() -> None:
     assert why(is_call_tir("nn_relu")(is_op("relax.add"))) == "is made by relax.call_tir"
 
 
-def test_bodies_that_cannot_be_read_say_so() -> None:
+def test_unreadable_bodies_are_explained() -> None:
     text = """module {
       func.func @fill(%out: memref<4xf32>) attributes {tir.prim_func} { return }
       func.func private @far(%out: memref<4xf32>) attributes {tir.prim_func}
@@ -301,7 +301,7 @@ WRONG: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("problem", WRONG)
-def test_what_means_nothing_is_refused_where_it_is_written(problem: str) -> None:
+def test_meaningless_call_patterns_are_refused(problem: str) -> None:
     with pytest.raises(RelaxError, match=problem):
         WRONG[problem]()
 

@@ -112,7 +112,7 @@ def test_broadcasts(type_: str) -> None:
     assert changes_nothing(type_, X, build) >= 0
 
 
-def test_reshapes_of_each_other() -> None:
+def test_consecutive_reshapes_are_merged() -> None:
     def build(x: Any) -> list[Any]:
         makers = [
             lambda value: relax.reshape(value, (3, 2)),
@@ -126,7 +126,7 @@ def test_reshapes_of_each_other() -> None:
     assert changes_nothing(TYPES[0], X, build) > 15
 
 
-def test_unknown_sizes_may_be_one() -> None:
+def test_broadcasts_of_unknown_sizes_stay() -> None:
     """Keep broadcasts: types with unknown sizes are equal although shapes are not."""
 
     def build(x: Any) -> list[Any]:

@@ -58,7 +58,7 @@ FORMS = {
     st.sampled_from(sorted(FORMS)), st.sampled_from([(2, 4), ("n", 4), (0, 4), (2, "n", 4)]),
     st.booleans(), st.booleans(), st.sampled_from(["f32", "channel", "tensor"]),
 )  # fmt: skip
-def test_every_form_of_a_product_becomes_one(
+def test_every_product_becomes_matmul(
     form: str, shape: tuple[Any, ...], is_quantized: bool, has_bias: bool, kind: str
 ) -> None:
     def weight(sizes: tuple[int, ...], axis: int) -> Any:
@@ -106,7 +106,7 @@ def test_layers_of_one_value_have_a_dequantize_each() -> None:
         ((3, 6), lambda x, w: relax.matmul(real(x), relax.reshape(real(integers(2, 3, 4), 2, 0), (6, 4)))),
     ],
 )
-def test_what_is_no_layer_stays(shape: Any, body: Any) -> None:
+def test_operators_that_form_no_layer_stay(shape: Any, body: Any) -> None:
     def weight(*sizes: int) -> Any:
         return relax.const(RANDOM.normal(size=sizes).astype("float32"))
 

@@ -99,7 +99,7 @@ def test_permutations(data: Any, shape: list[Any]) -> None:
     assert names.count("relax.permute_dims") <= 1
 
 
-def test_what_lies_in_one_tensor_is_taken_of_it() -> None:
+def test_slices_of_a_concat_read_its_operands() -> None:
     def body(a: Any, b: Any, c: Any) -> Any:
         joined = relax.concat([a, b, c])
         return part(joined, 0, 3, "m + 3"), part(joined, 0, 0, 2), part(joined, 0, 2, 4)
@@ -192,7 +192,7 @@ def test_moved_between() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-38, 1e35, numpy.inf, numpy.nan, -0.5, 0.0])
-def test_scales_that_lose_something(scale: float) -> None:
+def test_requantization_with_loss_stays(scale: float) -> None:
     assert len(op_names(changed(requantized("int8", scale, 0, "float32", lambda x: x), PASS))) == 2
 
 

@@ -94,7 +94,7 @@ def test_against_onnxruntime(desired: dict[str, str]) -> None:
     numpy.testing.assert_allclose(actual, expected, rtol=1e-4)
 
 
-def test_a_network_without_these_operators_stays_as_it_is() -> None:
+def test_a_network_without_layouts_is_unchanged() -> None:
     module = transformer()
     assert changed(module, NHWC).script() == module.script()
 
@@ -104,7 +104,7 @@ def test_twice_is_once() -> None:
     assert changed(once, NHWC).script() == once.script()
 
 
-def test_there_and_back_again() -> None:
+def test_a_second_conversion_restores_the_layout() -> None:
     """Recognize everything that the first pass has converted, including blocks."""
     for there in ("NHWC:OHWI", "NCHW4c:OIHW4i4o"):
         module = resnet(2)
@@ -114,7 +114,7 @@ def test_there_and_back_again() -> None:
             assert not moves(back) and op_names(back) == op_names(module)
 
 
-def test_it_is_late_that_one_goes_back() -> None:
+def test_the_layout_is_restored_after_fused_operators() -> None:
     """Convert back after the operators that are fused with the convolution, for one user or two."""
 
     def two_ways(x: Any, w: Any) -> Any:
@@ -256,7 +256,7 @@ def test_a_callback_is_asked_for_operators_that_have_a_layout() -> None:
     assert asked == ["relax.nn.conv2d"] * 2 and module.script() == resnet(1).script()
 
 
-def test_what_a_callback_may_not_answer() -> None:
+def test_wrong_answers_of_a_callback_are_refused() -> None:
     module = resnet(1)
     before = module.script()
     answers = iter(["NHWC:OHWI", "NHWC:OHWI:NCHW:NCHW"])
@@ -337,7 +337,7 @@ _TURN = _WRONGLY.op("turned", "x", attrs={"axis": rx.attrs.Int(0)}, infer=lambda
         (lambda call, layout: call.follow(layout, axes=[1]), "wrong attributes: 'axes'"),
     ],
 )
-def test_what_a_rule_may_not_answer(answer: Any, problem: str) -> None:
+def test_wrong_answers_of_a_layout_rule_are_refused(answer: Any, problem: str) -> None:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((1, 2, 4, 4)), "w": rx.tensor((2, 2, 1, 1))}) as f:
         f.returns(_TURN(relax.nn.conv2d(*f)))

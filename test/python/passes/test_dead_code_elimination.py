@@ -85,7 +85,7 @@ def test_an_output_of_a_kernel_goes_with_its_work() -> None:
     assert str(split).count("tensor.extract_slice") == 1
 
 
-def test_public_functions_stay_as_they_are() -> None:
+def test_public_functions_keep_their_types() -> None:
     module = split_in_two(private=False)
     text = str(module)
     DeadCodeElimination()(module)
@@ -115,7 +115,7 @@ def test_a_kernel_whose_outputs_are_one_loop_s_stays() -> None:
     assert str(module) == text
 
 
-def test_what_two_callers_use_together_stays() -> None:
+def test_results_used_by_any_caller_stay() -> None:
     """Keep two results of a function, each with a user in another caller, and remove the third."""
     module = rx.Module.parse("""
       func.func @one(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -139,7 +139,7 @@ def test_what_two_callers_use_together_stays() -> None:
     assert op_names(module) == ["relax.exp", "relax.sin"]
 
 
-def test_what_goes_may_be_what_others_were_kept_for() -> None:
+def test_chains_for_unread_parameters_are_removed() -> None:
     """Remove chains of results that are only for unread parameters, also with recursion."""
     count = 6
     functions = [
@@ -194,7 +194,7 @@ def test_entry_functions_are_somebody_s() -> None:
     assert "unreached" in functions_by_name(module)
 
 
-def test_what_others_know_of_a_function_stays() -> None:
+def test_functions_with_other_references_are_unchanged() -> None:
     """Keep a codegen's function, and one with a reference other than a call."""
     module = rx.Module.parse("""module attributes {somebody.keeps = @kept} {
       func.func private @kept() {
@@ -291,6 +291,6 @@ def took(calls: int) -> float:
     return float(best)
 
 
-def test_it_is_close_to_linear() -> None:
+def test_the_time_is_nearly_linear() -> None:
     took(10)
     assert took(4000) < 8 * took(1000)

@@ -137,7 +137,7 @@ _NARROW = frozenset(
 )
 
 
-def test_what_is_narrow_is_computed_wide() -> None:
+def test_narrow_operators_are_decomposed_in_f32() -> None:
     """Rounding to 16 bits in the middle would hardly be seen in small results."""
     for name, case in _CASES.items():
         module = built(*case, "float16")
@@ -187,7 +187,7 @@ def test_queries_that_see_nothing_give_zeros() -> None:
         ([(1, 4, 5, 5), (4, "c", 2, 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 2])),
     ],
 )
-def test_what_only_the_run_tells_is_left_to_the_operator(shapes: Any, body: Body) -> None:
+def test_operators_with_unknown_sizes_are_not_decomposed(shapes: Any, body: Body) -> None:
     module = built(shapes, body)
     assert op_names(changed(module, ALL)) == op_names(module)
 

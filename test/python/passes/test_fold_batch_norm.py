@@ -141,7 +141,7 @@ def test_wider_results_stay_scaled() -> None:
     ("variance", "factor"),
     [(numpy.array([0.0, 1.0]), 1.0), (numpy.array([1.0, 1.0]), 0.0), (numpy.array([1.0, numpy.nan]), 1.0)],
 )
-def test_what_is_no_number_is_left_to_the_program(variance: Any, factor: float) -> None:
+def test_factors_that_are_not_finite_are_not_folded(variance: Any, factor: float) -> None:
     numbers, module = Numbers(), rx.Module()
     with module.function("main", [rx.tensor((1, 2, 4))]) as f:
         y = relax.nn.conv1d(*f, numbers(2, 2, 1))
@@ -153,7 +153,7 @@ def test_what_is_no_number_is_left_to_the_program(variance: Any, factor: float) 
     assert ("relax.divide" if factor == 0 else "relax.nn.batch_norm") in op_names(after)
 
 
-def test_too_large_for_half_floats() -> None:
+def test_factors_beyond_the_range_of_half_floats_are_not_folded() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((2, 2), "float16")]) as f:
         y = relax.matmul(*f, relax.const(numpy.full((2, 2), 300.0), "float16"))
@@ -192,7 +192,7 @@ def test_any_graph_keeps_its_results(module: rx.Module) -> None:
     assert "relax.nn.batch_norm" not in op_names(after)
 
 
-def test_numbers_of_half_floats_as_they_are() -> None:
+def test_constants_of_half_floats_are_read_exactly() -> None:
     """Fold numbers written as digits, in hexadecimal, in resources and as splats, with limits, infinities and NaN."""
     import ml_dtypes
 

@@ -136,7 +136,7 @@ def random_floats(*shape: int) -> Any:
 @pytest.mark.parametrize(
     ("op", "attributes"), [("relax.exp", {}), ("relax.nn.softmax", {"axis": -1}), ("relax.cumsum", {"axis": 0})]
 )
-def test_what_numpy_does_otherwise_is_the_program_s_to_the_last_bit(op: str, attributes: dict[str, Any]) -> None:
+def test_folded_constants_have_the_bits_of_the_program(op: str, attributes: dict[str, Any]) -> None:
     check_bits(random_floats(7, 40), op=op, dtype="float32", **attributes)
 
 
@@ -175,7 +175,7 @@ def test_without_who_runs_programs_numpy_s_part_is_folded() -> None:
     assert names(module) == ["arith.constant", "arith.constant", "func.return"]
 
 
-def test_what_fails_keeps_nothing_else_from_being_folded() -> None:
+def test_a_failing_operator_does_not_prevent_other_folds() -> None:
     """Fold nine operators, but not an index out of bounds with its operand and user. The run reports the error."""
     module = rx.Module()
     with module.function("main", []) as f:
@@ -264,7 +264,7 @@ def test_limits_are_not_negative(option: str) -> None:
         FoldConstant(**{option: -1})
 
 
-def test_casts_of_weights_stay_with_what_depends_on_them() -> None:
+def test_large_casts_of_weights_are_not_folded() -> None:
     module = rx.Module()
     with module.function("main", []) as f:
         wide = relax.astype(relax.const(numpy.ones((200, 200), "f2")), "float32")
@@ -274,7 +274,7 @@ def test_casts_of_weights_stay_with_what_depends_on_them() -> None:
     assert [name for name in names(module) if name.startswith("relax.")] == ["relax.astype", "relax.exp"]
 
 
-def test_what_is_made_of_a_constant_that_grew_is_one_as_well() -> None:
+def test_results_of_grown_constants_are_folded() -> None:
     module = rx.Module()
     with module.function("main", []) as f:
         half = relax.const(numpy.ones((2, 4, 36), "f4"))

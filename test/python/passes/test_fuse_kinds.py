@@ -149,7 +149,7 @@ def groups_of(inputs: Any, body: Callable[..., Any]) -> list[str]:
 SQUARE = rx.tensor((4, 4))
 
 
-def test_who_else_reads() -> None:
+def test_other_readers_decide_which_producers_are_fused() -> None:
     def body(x: Any, y: Any) -> Any:
         left, right = relax.exp(x), relax.exp(y)
         return relax.mean(left, axis=[1]), relax.mean(right, axis=[1]), right
@@ -158,7 +158,7 @@ def test_who_else_reads() -> None:
     assert groups_of([SQUARE, SQUARE], body) == ["0", "", "0", ""]
 
 
-def test_which_operands_are_the_same() -> None:
+def test_operands_in_two_layouts_are_not_fused_together() -> None:
     def body(x: Any, y: Any) -> Any:
         left, right = relax.exp(x), relax.exp(y)
         turned = relax.permute_dims(left), relax.permute_dims(left), relax.permute_dims(right)
@@ -193,7 +193,7 @@ def number(module: rx.Module, numbers: list[int | None]) -> None:
                 call.attributes[GROUP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), group)
 
 
-def test_a_group_waits_for_the_place_of_another() -> None:
+def test_groups_are_placed_after_their_operands() -> None:
     """Place the first group after sort and before negative, which belongs to multiply's group."""
     module = rx.Module()
     with module.function("main", [rx.tensor((4,)), rx.tensor((4,))]) as f:

@@ -84,7 +84,7 @@ def test_every_other_element_is_no_row() -> None:
     assert kernels([rx.tensor((6, 12)), rx.tensor((6, 6))], body) == ["strided_slice", "matmul"]
 
 
-def test_what_a_product_reads_is_not_computed_in_it() -> None:
+def test_producers_are_not_fused_into_products() -> None:
     square = [rx.tensor((6, 6)), rx.tensor((6, 6))]
     assert kernels(square, lambda x, y: relax.matmul(relax.exp(x), y)) == ["exp", "matmul"]
 
@@ -187,7 +187,7 @@ def test_groups_of_ones_own() -> None:
     assert [call.opview.func for call in calls(fused)] == ["fused_exp_exp"]
 
 
-def test_a_constant_stands_before_all_groups_that_read_it() -> None:
+def test_a_constant_precedes_all_groups_with_its_users() -> None:
     """Move the constant that both groups read before the first calls of the groups."""
 
     module = rx.Module()

@@ -49,7 +49,7 @@ def test_earlier_patterns_come_first() -> None:
     assert fused([part, whole], body) == {"npu.mm#0": ["matmul"]}
 
 
-def test_a_longer_match_of_a_pattern_takes_the_place_of_a_shorter_one() -> None:
+def test_the_longest_match_of_a_pattern_is_taken() -> None:
     rows = [("npu.mm", product.optional(lambda y: add(y, is_const())).optional(relu))]
 
     def body(a: Any, b: Any) -> Any:
@@ -87,7 +87,7 @@ def test_no_circle_through_another_function() -> None:
     assert list(found) == ["npu.one#0"]
 
 
-def test_what_stands_between_moves_behind() -> None:
+def test_operators_between_those_of_a_match_move_behind() -> None:
     """Move tanh, which reads the product, behind the outlined sum."""
 
     def body(a: Any, b: Any) -> Any:
@@ -176,7 +176,7 @@ def test_patterns_that_mean_nothing_are_refused_at_registration(rows: Sequence[A
         pass
 
 
-def test_what_is_not_there_is_refused_by_name() -> None:
+def test_unknown_codegens_and_functions_are_refused() -> None:
     module = built(lambda a, b: relax.matmul(a, b))
     with codegen([("npu.mm", product)]) as name:
         with pytest.raises(RelaxError, match=r"unknown codegen 'npv'; did you mean 'npu'\? \(registered: .*npu.*\)"):

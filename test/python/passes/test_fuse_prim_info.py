@@ -107,11 +107,11 @@ HALF = "%h = arith.constant 5.0e-01 : f32\n "
         (Body(attribute="attrs = {mine.wish}"), Known(None, reads=(), is_cheap=False)),
     ],
 )  # fmt: skip
-def test_what_is_known(body: Body, expected: Known | None) -> None:
+def test_the_summary_of_a_body_is_exact(body: Body, expected: Known | None) -> None:
     assert known(body.text()) == expected
 
 
-def test_how_parameters_are_read_and_how_far_loops_go() -> None:
+def test_the_summary_has_access_maps_and_loop_sizes() -> None:
     with create_context(), ir.Location.unknown():
         module = ir.Module.parse(Body(maps=(TURNED, SAME, SAME)).text().replace("4x?", "4x4"))
         info = prim_info(module.body.operations[0].operation)

@@ -209,7 +209,7 @@ def test_a_call_that_fails_says_where() -> None:
         executable["main"](numpy.zeros((21, 4), "float32"))
 
 
-def test_static_modules_stay_as_they_are() -> None:
+def test_static_modules_are_unchanged() -> None:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((4, 4))}) as f:
         (x,) = f

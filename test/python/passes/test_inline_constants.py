@@ -143,7 +143,7 @@ def test_a_thousand_numbers() -> None:
     assert str(module).count("tir.prim_func") == 1
 
 
-def test_what_others_know_stays() -> None:
+def test_tensors_with_other_readers_are_not_inlined() -> None:
     """Keep tensors that a body reads whole, products of filled matrices, and public functions."""
     module = rx.Module.parse("""
     func.func @main(%x: tensor<4xf32>, %a: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>) {
@@ -228,7 +228,7 @@ def test_loops_over_memory_and_scalars() -> None:
     assert before.tolist() == after.tolist() == [3.0, 5.5, 8.0, 10.5]
 
 
-def test_constants_are_gone_where_nothing_else_reads_them() -> None:
+def test_inlined_constants_without_users_are_removed() -> None:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((4,), "uint8")}) as f:
         (x,) = f

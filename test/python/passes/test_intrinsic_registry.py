@@ -96,7 +96,7 @@ def test_own_intrinsic_is_arithmetic_on_llvm_and_runs() -> None:
     assert result.tolist() == [20, 37, 54]
 
 
-def test_rule_without_results_is_done_when_it_has_made_something() -> None:
+def test_a_rule_without_results_must_create_an_operation() -> None:
     text = 'func.func @f(%q: i32) { "tir.vta.sync"(%q) : (i32) -> () return }'
     assert 'func = "VTASync"' in lowered(text, "vta")
     with pytest.raises(RelaxError, match=r"tir-lower-intrinsics for llvm cannot convert 'tir.vta.sync' op \(i32\)"):
@@ -139,7 +139,7 @@ def test_error_tells_every_rule_that_was_tried(rules: None) -> None:
     assert len(caught.value.diagnostics) == 2
 
 
-def test_what_a_rule_makes_is_lowered_in_turn(rules: None) -> None:
+def test_intrinsics_created_by_a_rule_are_lowered(rules: None) -> None:
     @register_legalize_intrinsic("tir.vta.coproc_dep_pop", "vta-cpu")
     def by_gcd(op: Any) -> Any:
         return tir.gcd(op.from_queue, op.to_queue)
@@ -179,6 +179,6 @@ def test_every_intrinsic_has_a_rule_on_llvm_but_those_of_warps() -> None:
     assert {name for name in own if f"tir.{name}" not in intrinsic_rules_by_op("llvm")} == {"call_packed"}
 
 
-def test_table_names_rules_and_where_they_are() -> None:
+def test_the_table_lists_rules_with_their_files() -> None:
     line = next(line for line in intrinsics_table("llvm").splitlines() if line.startswith("tir.tan "))
     assert line.split()[1:3] == ["llvm", "legalize"] and "intrinsics/trigonometric.py:" in line

@@ -85,7 +85,7 @@ def test_facts_in_their_order_and_by_kind() -> None:
     assert str(journal).splitlines()[1] == "stage: name='fuse' seconds=0.5"
 
 
-def test_what_is_recorded_is_kept_as_it_was() -> None:
+def test_later_changes_do_not_affect_recorded_facts() -> None:
     journal, sizes = rx.Journal(), [1, 2]
     journal.note("a", sizes=sizes)
     sizes.append(3)
@@ -104,7 +104,7 @@ def test_json() -> None:
     ("value", "shown"),
     [(float("nan"), "nan"), (float("inf"), "inf"), (object(), "a object"), ({1: 2}, "a dict"), ([{2}], "a set")],
 )
-def test_what_json_cannot_hold_is_refused(value: Any, shown: str) -> None:
+def test_values_that_json_cannot_hold_are_refused(value: Any, shown: str) -> None:
     journal = rx.Journal()
     with pytest.raises(rx.RelaxError, match=f"field 'x' of a fact of kind 'a' is {shown}, which JSON cannot hold"):
         journal.note("a", x=value)
@@ -216,7 +216,7 @@ def test_buffers_in_use_at_once_do_not_overlap(journal: rx.Journal) -> None:
             assert apart or not in_use_at_once, f"in use at once and on top of each other: {one}, {other}"
 
 
-def test_calls_use_buffers_while_they_are_there(journal: rx.Journal) -> None:
+def test_calls_use_buffers_only_during_their_lifetime(journal: rx.Journal) -> None:
     (memory,) = journal.of("memory")
     buffers = {buffer["number"]: buffer for buffer in memory["buffers"]}
     positions = [call["position"] for call in journal.of("call")]

@@ -44,7 +44,7 @@ def live_together(one: memory_plan.PlannedBuffer, other: memory_plan.PlannedBuff
 
 
 @given(lives(), st.sampled_from(["f64", "f32", "i1", "i4"]))
-def test_what_lives_at_one_time_lies_apart(found: list[Life], dtype: str) -> None:
+def test_live_buffers_do_not_overlap(found: list[Life], dtype: str) -> None:
     made, buffers = memory_plan.MemoryPlan(), buffers_of(found, dtype)
     memory_plan._place_fixed(made, buffers)
     ends = []
@@ -114,7 +114,7 @@ def evaluated(size: Dim, numbers: dict[str, int]) -> int:
 
 
 @given(lives(), st.booleans())
-def test_what_can_lie_in_what_is_alive_does(found: list[Life], is_symbolic: bool) -> None:
+def test_buffers_with_disjoint_lifetimes_leave_no_gaps(found: list[Life], is_symbolic: bool) -> None:
     """Place tensors of one size and of twice that size with disjoint lifetimes, without unused memory between them."""
     alike, made = [each._replace(elements=16 << each.elements % 2) for each in found], memory_plan.MemoryPlan()
     size = sym("n") if is_symbolic else 1

@@ -51,7 +51,7 @@ def _check(stack: Stack, groups: dict[SymExpr, SizeGroup]) -> None:
         assert _number(stack.end, values) + _apart(rest, values) <= _apart(groups, values)
 
 
-def test_what_is_large_while_others_are_not() -> None:
+def test_buffers_with_disjoint_lifetimes_share_memory() -> None:
     groups = _groups(("n", 64, 0, 9), ("n*n", 8, 3, 4), ("n", 256, 6, 7))
     stack = plan_stack(groups)
     assert stack is not None and sorted(map(str, stack.places.values())) == ["0", "64*n", "64*n"]
@@ -59,7 +59,7 @@ def test_what_is_large_while_others_are_not() -> None:
     _check(stack, groups)
 
 
-def test_what_lives_long_has_its_own_place() -> None:
+def test_long_lived_tensors_have_their_own_memory() -> None:
     """Separate long-lived tensors: otherwise no tensor of another size is known to be above or below."""
     groups = _groups(
         ("n", 64, 0, 3), ("n*n", 8, 2, 90), ("n*n", 80, 3, 4), ("n", 256, 6, 7), ("n*n", 80, 8, 9), ("n", 128, 60, 99)
@@ -79,7 +79,7 @@ def test_what_lives_long_has_its_own_place() -> None:
     ],
     ids=["one unit", "alive together", "no product", "less than nothing"],
 )
-def test_what_stays_apart(tensors: list[tuple[str, int, int, int]]) -> None:
+def test_unsuitable_groups_have_no_stack(tensors: list[tuple[str, int, int, int]]) -> None:
     assert plan_stack(_groups(*tensors)) is None
 
 

@@ -65,7 +65,7 @@ SAMPLES = st.builds(
 
 
 @given(SAMPLES)
-def test_what_is_printed_reads_back(sample: Sample) -> None:
+def test_printed_options_can_be_parsed(sample: Sample) -> None:
     text = format_options(sample)
     assert read(text[1:-1]) == sample
 
@@ -174,7 +174,7 @@ def test_python_s_mistakes_are_named() -> None:
         Registered(cuont=1)  # type: ignore[call-arg]
 
 
-def test_a_pass_without_options_says_so() -> None:
+def test_options_of_a_pass_without_options_are_refused() -> None:
     @dataclass(frozen=True)
     class Plain(Pass):
         """Pass without options."""

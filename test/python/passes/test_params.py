@@ -159,7 +159,7 @@ def test_arguments_are_checked_by_what_weights_tell() -> None:
         ({"bias": numpy.array(["a"] * 3)}, "'bias' is .*the array has element type str"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_changes_nothing(arrays: dict[str, Any], problem: str) -> None:
+def test_unsuitable_arrays_are_refused_without_changes(arrays: dict[str, Any], problem: str) -> None:
     module = linear()
     text = str(module)
     with pytest.raises(rx.RelaxError, match=problem):
@@ -209,7 +209,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             BindParams(params=str(tmp_path / name))(linear())
 
 
-def test_a_size_of_which_nothing_is_known_stays_so() -> None:
+def test_unnamed_dynamic_sizes_stay_dynamic() -> None:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((None,))}) as f:
         f.returns(relax.exp(*f))

@@ -179,7 +179,7 @@ def refused(reason: Exception) -> type:
         (KeyError("w"), "failed to compile", "compile(): KeyError: 'w' (at passes/test_partition.py:170)"),
     ],
 )
-def test_what_is_declined_stays_with_the_target(reason: Exception, verb: str, shown: str) -> None:
+def test_declined_parts_stay_with_the_target(reason: Exception, verb: str, shown: str) -> None:
     module = built(layers)
     a, b = numpy.random.default_rng(1).normal(size=(2, 4, 4)).astype("float32")
     journal = rx.Journal()
@@ -202,7 +202,7 @@ class Driven(Native):
         raise OSError("no driver")
 
 
-def test_what_cannot_run_here_is_reported_where_it_is_compiled() -> None:
+def test_a_codegen_that_cannot_run_here_is_reported_by_compile() -> None:
     module = built(layers)
     reason = r"requires\(\): OSError: no driver"
     journal = rx.Journal()
@@ -217,7 +217,7 @@ def test_what_cannot_run_here_is_reported_where_it_is_compiled() -> None:
             rx.compile(module, partition=npu, strict_partition=True, partition_elsewhere=True)
 
 
-def test_what_went_where_is_reported() -> None:
+def test_the_table_and_the_explanation_list_all_operators() -> None:
     def body(a: Any, b: Any) -> Any:
         return relax.tanh(relax.matmul(a, b)), relax.nn.relu(relax.matmul(a, b)), relax.matmul(b, a)
 
@@ -244,7 +244,7 @@ def test_operators_of_one_match_are_one_row() -> None:
     assert row.startswith("relax.exp+relax.nn.relu ") and "matches, but the plan 'cost' counts" in row
 
 
-def test_inner_outputs_are_refused_where_a_codegen_says_so() -> None:
+def test_a_codegen_can_refuse_inner_outputs() -> None:
     layer = is_op("relax.exp")(wildcard()).optional(lambda y: is_op("relax.nn.relu")(y))
 
     def body(a: Any, b: Any) -> tuple[Any, Any]:
@@ -278,7 +278,7 @@ def test_each_codegen_tells_what_its_own_check_says() -> None:
     assert rows == [("npu.exp", "relax.exp: too hot"), ("cpu.exp", "relax.exp: too slow")]
 
 
-def test_what_a_plan_leaves_is_reported() -> None:
+def test_operators_that_do_not_pay_are_reported() -> None:
     """Report an operator that the codegen could compute but that does not pay."""
     journal = rx.Journal()
     with codegen(EXP, cost=lambda *_: 1.0) as npu:
@@ -289,7 +289,7 @@ def test_what_a_plan_leaves_is_reported() -> None:
     assert text.splitlines()[-1].split()[2:] == ["target", "1", "s", "2.01", "us", "0.0128", "us"]
 
 
-def test_what_cannot_be_asked_for() -> None:
+def test_wrong_partition_arguments_are_refused() -> None:
     module = built(layers)
     with codegen(LAYER) as npu:
         for wanted, message in (
@@ -433,7 +433,7 @@ def test_passes_on_parts_as_objects() -> None:
     assert sorted(marked.values()) == [False, True] and "dsp" in next(name for name, is_ in marked.items() if is_)
 
 
-def test_what_an_anchor_cannot_ask_for() -> None:
+def test_wrong_options_of_an_anchor_are_refused() -> None:
     with pytest.raises(rx.RelaxError, match=r"external has no option 'core' .*codegen, symbol, and attributes"):
         rx.External("example_npu", "cse", attributes={"core": "1"})
     with pytest.raises(rx.RelaxError, match=r"external: unknown codegen 'example_np'; did you mean 'example_npu'"):

@@ -120,7 +120,7 @@ def test_objects_are_kept_with_their_constants(tmp_path: Path) -> None:
     assert DiskCache(tmp_path).sizes()[_KIND][1] < large.nbytes * 1.5
 
 
-def test_what_is_left_to_threads_is_done_at_once(tmp_path: Path) -> None:
+def test_compilations_of_parts_run_concurrently(tmp_path: Path) -> None:
     """Let each compilation wait for the other: sequential ones would never end."""
     meeting = threading.Barrier(2, timeout=600)
 
@@ -149,7 +149,7 @@ def test_what_is_left_to_threads_is_done_at_once(tmp_path: Path) -> None:
         (lambda: lambda: b"", r"compile\(\) returned a function, expected bytes"),
     ],
 )
-def test_what_fails_in_a_thread_is_declined(finish: Any, message: str) -> None:
+def test_a_failure_in_a_thread_declines_the_part(finish: Any, message: str) -> None:
     module = built(body(), (2, 300), (2, 300))
     with (
         codegen(EXP, compile=lambda *_: finish),

@@ -62,7 +62,7 @@ def test_branches_in_any_order(order: Sequence[str], plan: str) -> None:
 
 
 @pytest.mark.parametrize("plan", PLANS)
-def test_what_two_matches_share(plan: str) -> None:
+def test_the_match_that_is_read_first_gets_a_shared_operator(plan: str) -> None:
     """Give the shared operator to the match that is read first, in any order of the graph."""
     rows = [("npu.sum", add(is_op("relax.exp"), is_const()))]
     bodies: list[Callable[..., Any]] = []
@@ -131,7 +131,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 PAIR = [("npu.pair", is_op("relax.exp")(is_op("relax.tanh")(wildcard())))]
 
 
-def test_what_may_stand_between() -> None:
+def test_branches_and_pure_functions_may_separate_the_operators_of_a_match() -> None:
     """Allow branches and functions without effects in between."""
     assert parts(rx.Module.parse(IF), PAIR) == [["tanh exp"]]
     assert parts(rx.Module.parse(CALL.replace("BODY", "abs")), PAIR) == [["tanh exp"]]
@@ -158,7 +158,7 @@ def printing(x: Any, y: Any) -> Any:
     return relax.exp(t), called
 
 
-def test_what_is_not_moved_past() -> None:
+def test_matches_do_not_cross_operators_with_effects() -> None:
     assert why(built(printing), PAIR) == {
         "relax.exp": "matches, but would be reordered with relax.call_packed, which must not move",
         "relax.tanh": "matches, but would be reordered with relax.call_packed, which must not move",
@@ -166,7 +166,7 @@ def test_what_is_not_moved_past() -> None:
     }
 
 
-def test_what_waits_for_itself() -> None:
+def test_a_match_that_depends_on_itself_is_explained() -> None:
     rows = [("npu.it", is_op("relax.subtract")(is_op("relax.exp").named("e"), wildcard()))]
 
     def body(x: Any, y: Any) -> Any:
@@ -181,7 +181,7 @@ def test_what_waits_for_itself() -> None:
     )
 
 
-def test_what_went_elsewhere() -> None:
+def test_the_explanation_names_the_match_that_took_an_operand() -> None:
     """Name the pattern and the operator that took a shared operand."""
     rows = [
         ("npu.first", is_op("relax.tanh")(is_op("relax.exp"))),
@@ -198,7 +198,7 @@ def test_what_went_elsewhere() -> None:
     )
 
 
-def test_what_is_inside_of_a_match_has_its_reason() -> None:
+def test_inner_operators_have_the_reason_of_their_match() -> None:
     """Give an operator two steps before the pattern's end the match's reason, not that of a single operator."""
     rows = [("npu.it", relu(add(matmul(wildcard(), wildcard()), wildcard())))]
 
@@ -212,7 +212,7 @@ def test_what_is_inside_of_a_match_has_its_reason() -> None:
     }
 
 
-def test_what_a_plan_by_cost_has_counted() -> None:
+def test_the_explanation_of_a_cost_plan_has_the_counted_prices() -> None:
     prices = {"cost": lambda *_: 2e-6, "host_cost": lambda *_: 5e-6, "crossing_cost": lambda self, size: size * 1e-8,
               "call_cost": lambda self: 1e-3}  # fmt: skip
     reasons = why(built(lambda x, y: relax.exp(x)), EXP, "cost", **prices)

@@ -68,7 +68,7 @@ def test_the_other_steps_of_the_part_stay_with_the_codegen() -> None:
     assert "npu.layer" in why and "matches, but codegen 'npu' declined it: step 'npu.layer'" in why
 
 
-def test_several_steps_are_declined_one_after_the_other() -> None:
+def test_several_steps_are_declined_in_turn() -> None:
     program, _, tried = compiled(chain(6, 5, 3, 7, 2))
     assert tried == [[6, 5, 3, 7, 2], [5, 3, 7, 2], [3, 7, 2], [3], [2]]
     assert "2 parts by npu" in repr(program)

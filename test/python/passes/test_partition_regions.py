@@ -106,7 +106,7 @@ def test_a_long_graph_takes_no_time_that_grows_with_the_square(explains: bool) -
     assert took[1600] < 8 * took[400]
 
 
-def test_what_reads_a_call_comes_behind_it() -> None:
+def test_readers_of_a_call_follow_the_call() -> None:
     """Place a reader behind the call, for any operation of the call that it reads."""
 
     def body(x: Any, y: Any) -> Any:

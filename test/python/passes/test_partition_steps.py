@@ -76,7 +76,7 @@ def test_the_order_in_which_a_graph_is_written_does_not_show(body: Any) -> None:
 
 @pytest.mark.parametrize("body", [lambda a, b: relax.add(const(0), relax.matmul(a, b)),
                                   lambda a, b: relax.add(relax.matmul(a, b), const(0))])  # fmt: skip
-def test_what_commutes_is_in_the_patterns_order(body: Any) -> None:
+def test_commutative_operands_are_in_the_patterns_order(body: Any) -> None:
     """Order operands of one operator by the pattern, also without a surrounding function."""
     (step,), _ = steps_of(body, add(matmul(X, Y), W))
     assert step.inputs == (step["x"], step["y"], step["w"]) == (0, 1, step["w"])
@@ -108,7 +108,7 @@ def test_a_wildcard_for_what_is_made_inside() -> None:
         step["y"]
 
 
-def test_parts_that_may_be_there() -> None:
+def test_optional_values_of_a_step_can_be_absent() -> None:
     layer = matmul(X, Y).optional(lambda y: add(y, is_const().named("bias"))).named("y")
     (step,), _ = steps_of(lambda a, b: relax.add(relax.matmul(a, b), const(0)), layer)
     assert "bias" in step and step.get("bias") == step["bias"] == step.inputs[2]
@@ -135,7 +135,7 @@ def test_lists() -> None:
     assert step.inputs == (0, 1, 0) == step.all("x") and step["x"] == 0
 
 
-def test_what_is_repeated() -> None:
+def test_repeated_operands_are_in_the_patterns_order() -> None:
     """List repeated operands in the pattern's order, which is the graph's order here."""
     chain = X.repeated(lambda y: add(y, is_const().named("w")), least=1)
     (step,), part = steps_of(lambda a, b: relax.add(relax.add(a, const(0)), const(1)), chain)
@@ -144,7 +144,7 @@ def test_what_is_repeated() -> None:
     assert step.inputs == (step["x"], *step.all("w"))
 
 
-def test_what_a_pattern_does_not_state() -> None:
+def test_unstated_operands_are_in_the_operators_order() -> None:
     """Order operands of operators without a stated operand by position, and operands for `...` last."""
     (step,), _ = steps_of(lambda a, b: relax.subtract(a, relax.exp(b)), is_op("relax.subtract")(X, is_op("relax.exp")))
     assert step.inputs == (1, 0) and step["x"] == 1
@@ -155,7 +155,7 @@ def test_what_a_pattern_does_not_state() -> None:
     assert step.inputs == (0, 1, 1, 0)
 
 
-def test_what_is_inside() -> None:
+def test_inner_operations_of_a_step_have_names() -> None:
     """Find operations by the names of their results, with their attributes."""
     pooled = relu(is_op("relax.nn.softmax")(X).named("rows")).named("out")
     (step,), _ = steps_of(lambda a, b: relax.nn.relu(relax.nn.softmax(a, axis=0)), pooled)

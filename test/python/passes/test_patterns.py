@@ -99,7 +99,7 @@ def test_the_order_is_tried_anew_when_what_follows_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "equal", "not_equal", "log_add_exp"])
-def test_what_is_commutative_is_so(name: str) -> None:
+def test_operands_of_commutative_operators_can_be_swapped(name: str) -> None:
     """Check rows with the program."""
     assert is_op(f"relax.{name}").names and relax.dialect.ops[name].commutative
     module = built(lambda a, b: getattr(relax, name)(a, b))
@@ -183,7 +183,7 @@ def test_shapes_with_symbols() -> None:
     assert match(relu(wildcard()).has_shape(None, None), op)
 
 
-def test_attributes_are_compared_as_builders_take_them() -> None:
+def test_attributes_match_in_every_form_that_builders_take() -> None:
     pool = is_op("relax.nn.max_pool2d")(wildcard())
     module = built(lambda a: relax.nn.max_pool2d(a, pool_size=(2, 2), strides=(2, 2)), (1, 3, 8, 8))
     op = last(module, "relax.nn.max_pool2d")
@@ -398,7 +398,7 @@ def test_patterns_read_as_what_they_match() -> None:
         (lambda: list(find(rx.Module(), wildcard())), "it must begin with an operator"),
     ],
 )
-def test_what_means_nothing_is_refused_where_it_is_written(make: Callable[[], Any], message: str) -> None:
+def test_meaningless_patterns_are_refused_by_their_constructor(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(RelaxError, match=message):
         make()
 
@@ -456,7 +456,7 @@ def parts_of(found: Match) -> Iterator[tuple[Op, Any]]:
 
 @draws(20)
 @given(seed=st.integers(0, 1 << 20), module=blocks.images() | blocks.sequences())
-def test_a_part_of_a_graph_matches_where_it_is(seed: int, module: rx.Module) -> None:
+def test_a_pattern_of_a_graphs_part_matches_that_part(seed: int, module: rx.Module) -> None:
     source = random.Random(seed)
     ops = [op for op in operations_in(module.operation) if op.name.startswith("relax.") and len(op.results) == 1]
     for op in ops:

@@ -61,7 +61,7 @@ def test_rewriting_gives_as_many_values_as_there_are_outputs() -> None:
         rx.apply_greedy(module, [rewrite(pattern, lambda found: found["x"], name="half")])
 
 
-def test_what_is_not_made_yet_cannot_be_read() -> None:
+def test_a_replacement_cannot_read_later_operands() -> None:
     """Refuse a replacement at the first product, since the second product's operand comes after it."""
     x = wildcard().named("x")
     products = outputs(*(matmul(x, wildcard().named(name)) for name in "wb"))
@@ -120,7 +120,7 @@ def test_operators_around_parts_take_the_place() -> None:
     assert rewritten(joined, wanted, sums) == ["concat", "sum"]
 
 
-def test_what_cannot_be_is_left_alone() -> None:
+def test_operations_with_impossible_types_are_unchanged() -> None:
     """Leave an operation that no pattern can match, because its type is impossible."""
     narrowed = is_op("relax.sum")(x).has_attr(axis=[0], keepdims=False)
     assert rewritten(narrowed, relu(x), lambda a, b: relax.sum(a, axis=0)) == ["sum"]
@@ -138,7 +138,7 @@ def test_what_cannot_be_is_left_alone() -> None:
     ],
     ids=str,
 )
-def test_what_is_not_stated_cannot_be_made(wanted: GraphPattern) -> None:
+def test_replacements_with_unstated_parts_are_refused(wanted: GraphPattern) -> None:
     with pytest.raises(RelaxError, match=r"nn\.relu\(x\): replacement .* (neither a part|by a function)"):
         rewrite(relu(x), wanted)
 

@@ -202,7 +202,7 @@ def words(calls: str, result: str) -> list[str]:
         ),
     ],
 )
-def test_what_only_moves_elements(calls: str, result: str, expected: str) -> None:
+def test_operators_that_move_elements_share_memory(calls: str, result: str, expected: str) -> None:
     assert [word for word in words(calls, result) if word] == expected.split()
 
 
@@ -259,7 +259,7 @@ func.func private @both(%x: memref<16xf32>, %few: memref<1xf32>, %y: memref<16xf
 """
 
 
-def test_what_one_result_has_taken_is_covered_by_no_other() -> None:
+def test_two_results_do_not_share_an_operands_memory() -> None:
     """Keep two results apart: the first one could lie over the operand, if the second one did not."""
     call = '%f, %c = "relax.call_tir"(%a) {func = @both} : (!t) -> (tensor<1xf32>, !t)'
     module = rx.Module.parse(_CALLS.format(calls=call, result="%c") + _BOTH)

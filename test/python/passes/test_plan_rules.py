@@ -59,7 +59,7 @@ def test_a_targets_own_comes_first_and_may_decline() -> None:
     assert abs(plain - own).max() < 1e-6
 
 
-def test_what_a_rule_makes_is_checked_when_it_is_applied() -> None:
+def test_the_plan_of_a_rule_is_checked_when_applied() -> None:
     @rx.register_plan("plannpu")
     def plan_wide(op: Any, machine: Any) -> rx.Plan:
         if op.reductions:

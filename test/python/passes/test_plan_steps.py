@@ -90,7 +90,7 @@ def test_the_kernel_of_a_graph(rows: int | str) -> None:
         ("# schedule 1\n" + 2 * "def matmul(sch):\n    pass\n", r"kernels\.py:4: 'matmul' already has a schedule"),
     ],
 )
-def test_what_is_wrong_with_a_file(text: str, problem: str, tmp_path: Path) -> None:
+def test_malformed_schedule_files_are_refused(text: str, problem: str, tmp_path: Path) -> None:
     file = tmp_path / "kernels.py"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(rx.RelaxError, match=problem):
@@ -189,7 +189,7 @@ def test_checks_stand_behind_copies_of_what_they_load() -> None:
             program["main"](x, np.array(wrong))
 
 
-def test_what_a_check_guards_shares_no_loop_with_what_it_needs() -> None:
+def test_a_merge_across_a_runtime_check_is_refused() -> None:
     module = rows_of_a_table(9)
     names = [line.split('"')[1] for line in rx.schedules.chosen(module).splitlines() if "get_block(" in line]
     first, last = names

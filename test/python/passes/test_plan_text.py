@@ -76,13 +76,13 @@ def test_other_text_is_refused_with_a_column(text: str) -> None:
         assert parse_plan(str(plan)) == plan
 
 
-def test_what_has_no_loops_of_its_own() -> None:
+def test_plans_without_loops_can_be_parsed() -> None:
     assert parse_plan("start") == Start()
     assert parse_plan(" epilogue  of 2") == EpilogueOf(2)
     assert str(EpilogueOf(2)) == "epilogue of 2" and str(Start()) == "start"
 
 
-def test_a_plan_of_a_rule_is_for_loops_as_they_are() -> None:
+def test_the_text_of_a_plan_names_its_rule() -> None:
     assert str(Plan(order=(1, 0), vector=1, lanes=4)) == "order 1 0; vector 1 x 4; rule own"
 
 

@@ -95,7 +95,7 @@ def test_operators_attributes_types_and_numbers() -> None:
     assert found == [2, 1, 1, 1, 0, 1, 2, 4, 2, 0, 0]
 
 
-def test_what_a_look_does_not_tell_is_tried() -> None:
+def test_patterns_that_the_index_cannot_exclude_are_tried() -> None:
     """Try patterns of uses, of fill values, and of every operand."""
     x = wildcard()
     relu, add, concat = is_op("relax.nn.relu"), is_op("relax.add"), is_op("relax.concat")
@@ -219,7 +219,7 @@ def test_operands_that_may_be_absent() -> None:
     assert [len(found) for found in compared(module, patterns)[0].values()] == [1, 1]
 
 
-def test_what_looks_alike_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_operations_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that the time grows by one lookup per operation, whatever the table's length."""
     worked: list[str] = []
     whole: Any = Prospects._work_out
@@ -370,7 +370,7 @@ def _first(composite: Any, op: Any, groups: Mapping[Any, list[Any]]) -> list[Any
 
 @draws(30)
 @given(first=rows(), second=rows(), module=blocks.images() | blocks.sequences())
-def test_what_is_taken_is_the_same(first: Any, second: Any, module: rx.Module) -> None:
+def test_plans_do_not_depend_on_the_index(first: Any, second: Any, module: rx.Module) -> None:
     """Check that plans are equal. The second codegen asks for the calls that the first one made."""
     taken = [("cpu.taken", is_op("func.call")), *((name.replace("npu", "cpu"), each) for name, each in second)]
     planner: Planner = each_against_each

@@ -28,7 +28,7 @@ def quotes(text: str, *names: str, allow_unregistered: bool = False) -> list[str
     return [quoter.quote(op) for op in wanted]
 
 
-def test_operators_are_lines_that_name_one_another() -> None:
+def test_quoted_operators_refer_to_earlier_lines() -> None:
     first, second, third = quotes(GRAPH, "x", "odd name")
     assert first.startswith("a_Mul: R.Tensor((4, 8)") and first.endswith('= R.multiply(x, R.const(2.0, "float32"))')
     name = second.partition(":")[0]
@@ -44,13 +44,13 @@ def test_names_are_names_and_each_is_one_values(names: tuple[str, str]) -> None:
     assert texts[0].partition("R.multiply(")[2].partition(",")[0] != second.partition(", ")[2]
 
 
-def test_what_is_long_is_cut() -> None:
+def test_long_quotes_are_cut() -> None:
     text = 'func.func @main(%x: i32) { "their.op"(%x) {a = "' + "a" * 10_000 + '"} : (i32) -> () return }'
     (quote,) = quotes(text, "x", allow_unregistered=True)
     assert "their.op" in quote and quote.endswith("aa...") and len(quote) < 1000
 
 
-def test_what_has_no_form_is_nothing() -> None:
+def test_operations_without_a_form_have_an_empty_quote() -> None:
     nested = "scf.if %c {" * 90 + '"their.op"() : () -> ()' + "}" * 90
     deep = f"""func.func @main(%x: i32, %c: i1) {{
       "their.op"(%x) ({{ {nested} }}) : (i32) -> () "their.op"(%x) : (i32) -> () return }}"""

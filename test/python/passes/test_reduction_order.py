@@ -108,7 +108,7 @@ COLUMNS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]], list[tuple[A
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_strict_bits_do_not_depend_on_a_static_size_of_one(name: str) -> None:
+def test_strict_bits_do_not_depend_on_static_unit_sizes(name: str) -> None:
     build, shapes, dynamic = COLUMNS[name]
     random = numpy.random.default_rng(0)
     arrays = [random.normal(size=shape).astype("f4") for shape in shapes]
@@ -121,7 +121,7 @@ def test_strict_bits_do_not_depend_on_a_static_size_of_one(name: str) -> None:
     assert [result.tobytes() == results[0].tobytes() for result in results] == [True] * 4
 
 
-def test_constant_kernels_have_the_bits_of_given_ones() -> None:
+def test_constant_kernels_have_the_bits_of_passed_kernels() -> None:
     """Constant kernels are blocked by channels, given ones are not: taps come before channels in both."""
     random = numpy.random.default_rng(0)
     data, kernel = (random.normal(size=size).astype("f4") for size in ((2, 32, 9, 11), (32, 32, 3, 3)))
@@ -292,7 +292,7 @@ def test_numerics_is_stated_by_the_program() -> None:
         ({"numerics": "same", "target": "cuda"}, "numerics=same applies to the code of CPUs"),
     ],
 )
-def test_what_is_refused(options: dict[str, str], reason: str) -> None:
+def test_wrong_numerics_options_are_refused(options: dict[str, str], reason: str) -> None:
     with pytest.raises(rx.RelaxError) as caught:
         rx.compile(module_of(relax.nn.relu, [(4,)]), **options)
     assert reason in str(caught.value)

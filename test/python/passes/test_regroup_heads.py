@@ -89,7 +89,7 @@ def changed(q: Any, k: Any, body: Any) -> bool:
         ((2, 4, 2, 3), (2, 4, 3, 5), relax.matmul),
     ],
 )  # fmt: skip
-def test_what_is_left_alone(left: Any, right: Any, body: Any) -> None:
+def test_products_without_shared_heads_are_unchanged(left: Any, right: Any, body: Any) -> None:
     assert not changed(rx.tensor(left), rx.tensor(right), body)
 
 
@@ -99,7 +99,7 @@ def over(k: Any, shape: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "bfloat16", "float32"])
-def test_what_rounds_to_few_digits_is_not_scaled_elsewhere(dtype: str) -> None:
+def test_scales_of_narrow_types_do_not_move(dtype: str) -> None:
     def body(q: Any, k: Any) -> Any:
         return relax.matmul(q, relax.multiply(k, relax.const(3, dtype)))
 

@@ -97,14 +97,14 @@ def test_convolutions_fetch_the_channels_behind(size: int, window: int, stride: 
     assert all(0 <= at < size for place in places for at, size in zip(place, shape, strict=True))
 
 
-def test_what_is_left_of_the_last_columns_is_inside() -> None:
+def test_prefetches_of_the_last_columns_are_inside() -> None:
     places, shape = fetched(product(64, 24, 200), numpy.ones((64, 24), "float32"))
     assert {place[:2] for place in places} >= {place[:2] for place in lines(shape, 1)}
     assert all(0 <= at < size for place in places for at, size in zip(place, shape, strict=True))
 
 
 @pytest.mark.parametrize("precision", ["f32", "bf16"])
-def test_it_is_for_weights_that_some_steps_share(precision: str) -> None:
+def test_weights_that_few_steps_share_are_prefetched(precision: str) -> None:
     target = WIDE if precision == "f32" else PAIRS
     assert "memref.prefetch" in lowered(product(64, 24, 256), target, precision)
     assert "memref.prefetch" in lowered(convolution(7, 32, 64), target, precision)

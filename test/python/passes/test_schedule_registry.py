@@ -67,7 +67,7 @@ def test_the_targets_own_comes_first_and_parents_follow() -> None:
 
 
 @pytest.mark.parametrize("raises", [False, True])
-def test_what_is_declined_goes_to_the_parents(raises: bool) -> None:
+def test_declined_kernels_go_to_the_parents_schedules(raises: bool) -> None:
     @register_schedule(OpPattern.ELEMWISE, target="schedulenpu")
     def own(function: Any, context: Any) -> Any:
         if raises:

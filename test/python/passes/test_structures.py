@@ -115,7 +115,7 @@ OTHER = {
 
 
 @pytest.mark.parametrize("text", OTHER.values(), ids=OTHER)
-def test_products_that_are_others(text: str) -> None:
+def test_other_products_have_other_keys(text: str) -> None:
     assert key(text) != key(PRODUCT)
 
 
@@ -263,7 +263,7 @@ def test_products_of_the_graph(sizes: Any, dtype: str) -> None:
     assert canonical(body_of_prim_func(made["matmul"])).key == key(text)
 
 
-def test_symbolic_and_known_sizes_are_alike() -> None:
+def test_keys_do_not_depend_on_known_sizes() -> None:
     """Compare keys of operators whose legalization does not depend on sizes."""
 
     def body(x: Any, w: Any) -> Any:
@@ -331,7 +331,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("text, problem", UNREADABLE.values(), ids=UNREADABLE)
-def test_what_nothing_can_be_said_of(text: str, problem: str) -> None:
+def test_malformed_structures_are_refused(text: str, problem: str) -> None:
     with pytest.raises(RelaxError, match=problem.replace("no function", r"not 0 functions \(none\)")):
         structure(text)
 

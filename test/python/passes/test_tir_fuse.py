@@ -188,7 +188,7 @@ def test_random_graphs(data: Any) -> None:
 # ---- dynamic sizes ----
 
 
-def test_a_size_that_may_be_one() -> None:
+def test_producers_of_operands_read_by_size_are_not_inlined() -> None:
     """Do not inline a producer into an operand that is read by its size. Operators after it are fused."""
 
     def body(x: Any, y: Any) -> Any:
@@ -362,13 +362,13 @@ def test_equal_groups_share_a_function() -> None:
     assert names.count("fused_negative_exp") == 1
 
 
-def test_what_is_not_called_any_more_goes() -> None:
+def test_uncalled_prim_funcs_are_removed() -> None:
     module = lowered(built(SQUARE, lambda x: (relax.exp(relax.abs(x)), relax.matmul(relax.abs(x), x))))
     found = [op.attributes["sym_name"].value for op in operations_in(module.operation) if is_prim_func(op)]
     assert sorted(found) == ["fused_abs_exp_abs", "matmul"]
 
 
-def test_what_reads_one_tensor_in_the_same_loops_is_one_kernel() -> None:
+def test_readers_of_one_tensor_in_equal_loops_share_a_kernel() -> None:
     def body(x: Any, y: Any) -> Any:
         product = relax.matmul(x, y)
         return relax.exp(x), product, relax.abs(x), relax.add(x, product), relax.negative(y)
@@ -419,7 +419,7 @@ func.func @main(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
     assert calls(lowered(module)) == ["exp", "fused_tanh_add", "negative"]
 
 
-def test_what_is_written_over_is_read_before() -> None:
+def test_reads_of_an_overwritten_buffer_come_first() -> None:
     module = rx.Module.parse(
         """
 func.func @double(%x: memref<4xf32>) attributes {tir.prim_func} {

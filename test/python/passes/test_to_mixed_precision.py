@@ -96,7 +96,7 @@ def test_attention() -> None:
     assert element_types(after, "relax.nn.attention") == ["f16"]
 
 
-def test_what_follows_needs_all_of_its_operands() -> None:
+def test_following_operators_need_narrow_operands() -> None:
     """Cast constants, but not a parameter of f32."""
 
     def body(x: Any, y: Any) -> Any:
@@ -116,7 +116,7 @@ def test_what_follows_needs_all_of_its_operands() -> None:
         assert element_types(after, f"relax.{name}") == [expected], name
 
 
-def test_what_constants_alone_make_is_left_alone() -> None:
+def test_operators_on_constants_alone_stay_wide() -> None:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((2,))}) as f:
         (x,) = f
@@ -126,7 +126,7 @@ def test_what_constants_alone_make_is_left_alone() -> None:
     assert str(after) == str(module)
 
 
-def test_what_constants_alone_make_follows_products() -> None:
+def test_constant_operands_of_products_are_cast_late() -> None:
     """Cast a bias whose axes are computed during compilation, then fold it. The sum stays in 16 bits."""
 
     def body(x: Any) -> Any:
@@ -254,7 +254,7 @@ def test_a_word_of_ones_own() -> None:
     assert element_types(changed(module, PASS), "relax.exp") == ["f32"]
 
 
-def test_what_the_table_and_rows_say() -> None:
+def test_rows_of_operators_state_their_precision() -> None:
     said = {row.full_name: precision_of(row) for row in all_ops() if row.full_name.startswith("relax.")}
     always = {name for name, precision in said.items() if precision == "always"}
     assert {"relax.matmul", "relax.einsum", "relax.nn.conv2d", "relax.nn.attention_bias"} <= always

@@ -60,7 +60,7 @@ def refusal(path: Path, data: bytes) -> str:
     return str(caught.value)
 
 
-def test_what_is_written_comes_back(tmp_path: Path) -> None:
+def test_a_written_artifact_can_be_read(tmp_path: Path) -> None:
     before = sample()
     write_artifact(before, tmp_path / "a.rxa")
     after = read_artifact(tmp_path / "a.rxa")
@@ -153,7 +153,7 @@ def test_damaged_code_for_a_device_is_named(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_a_manifest_says_of_devices(tmp_path: Path, whole: bytes, devices: Any, reason: str) -> None:
+def test_wrong_devices_in_a_manifest_are_refused(tmp_path: Path, whole: bytes, devices: Any, reason: str) -> None:
     manifest = {**manifest_of(whole), "objects": [1], "constants": [], "devices": devices}
     message = refusal(tmp_path / "a.rxa", with_manifest(json.dumps(manifest).encode()))
     assert f"damaged: {reason}" in message
@@ -224,7 +224,7 @@ def with_entry(data: bytes, entry: Any) -> bytes:
     )
 
 
-def test_what_is_read_of_an_entry(tmp_path: Path, whole: bytes) -> None:
+def test_reading_an_entry_keeps_all_fields(tmp_path: Path, whole: bytes) -> None:
     items = [TENSOR, {"kind": "scalar", "dtype": "i64"}]
     inputs = [
         {"name": "x", "written": True, "holds": "int4", **TENSOR},
@@ -333,7 +333,7 @@ def test_code_for_a_device_of_the_version_before(tmp_path: Path, whole: bytes, k
     assert reason in refusal(tmp_path / "old.rxa", with_manifest(json.dumps(content).encode(), version=3))
 
 
-def test_constants_lie_one_behind_the_other(tmp_path: Path, whole: bytes) -> None:
+def test_overlapping_constants_are_refused(tmp_path: Path, whole: bytes) -> None:
     (tmp_path / "good.rxa").write_bytes(with_constants(whole, [(0, 60), (64, 64)]))
     assert [each.data.nbytes for each in read_artifact(tmp_path / "good.rxa").constants] == [60, 64]
     for places, reason in (
@@ -405,7 +405,7 @@ def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
         write_artifact(sample(), "/")
 
 
-def test_features_are_what_all_processors_have() -> None:
+def test_host_features_are_those_common_to_all_processors() -> None:
     text = "processor: 0\nflags\t\t: fpu avx2 avx512_vnni sse4_1\n\nprocessor: 1\nflags\t\t: fpu avx2 sse4_1\n"
     assert features_of(text) == {"avx2", "sse4.1"}
     assert features_of("Features\t: fp asimd atomics\n") == {"fp-armv8", "neon", "lse"}

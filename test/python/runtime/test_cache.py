@@ -224,7 +224,7 @@ def test_buffers_that_are_passed_by_hand(program: Any) -> None:
     assert (buffers[0][:, :, 2:] == 7).all()
 
 
-def test_a_size_that_nothing_but_the_buffers_have() -> None:
+def test_sizes_of_buffers_alone_are_arguments_of_cache() -> None:
     module = rx.Module()
     with module.function("main", {"past": rx.tensor(("p", "n")), "x": rx.tensor((1, 1))}) as f:
         past, x = f
@@ -239,7 +239,7 @@ def test_a_size_that_nothing_but_the_buffers_have() -> None:
     assert [float(main(numpy.ones((1, 1), "float32"), cache)) for _ in range(3)] == [3, 6, 9]
 
 
-def test_what_nothing_reads_is_refused() -> None:
+def test_donating_an_unread_argument_is_refused() -> None:
     module = rx.Module()
     with module.function("main", {"past": rx.tensor(("p", 4)), "x": rx.tensor(("s", 4))}) as f:
         past, x = f

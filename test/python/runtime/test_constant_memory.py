@@ -19,7 +19,7 @@ def test_constants_in_memory_are_used_as_they_are_or_moved() -> None:
     assert memory.table[1] % 64 == 0 and memory.table[1] != odd.ctypes.data
 
 
-def test_what_is_moved_stays_as_it_is() -> None:
+def test_copied_constants_keep_their_bytes() -> None:
     """Copy constants of any length, also empty ones. The copies live as long as the table."""
     held = [bytes(range(count)) for count in (0, 1, 63, 64, 65, 200)]
     block = bytearray(b"".join(b"-" + each for each in held))
@@ -34,6 +34,6 @@ def test_what_is_moved_stays_as_it_is() -> None:
         assert address % 64 == 0 and ctypes.string_at(address, len(each)) == each
 
 
-def test_no_constants_are_a_table_too() -> None:
+def test_an_empty_table_of_constants_is_valid() -> None:
     memory = ConstantMemory([])
     assert (memory.count, list(memory.table)) == (0, [None])

@@ -165,7 +165,7 @@ def test_an_unknown_function(artifact: Artifact) -> None:
         ({"constants": ()}, "the code has 2 constants, got 0"),
     ],
 )
-def test_what_cannot_run_here(artifact: Artifact, changes: dict[str, Any], reason: str) -> None:
+def test_foreign_artifacts_are_refused(artifact: Artifact, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(ArtifactError, match=reason):
         Executable(dataclasses.replace(artifact, **changes))
 
@@ -259,7 +259,7 @@ def test_programs_come_and_go_on_several_threads(tmp_path: Path) -> None:
     assert not tvm_ffi_orcjit._ffi_api.SessionLoadModule.release_gil  # the threads may have been lucky
 
 
-def test_executables_do_not_see_each_other() -> None:
+def test_executables_have_separate_symbols() -> None:
     both = [
         executable(ignoring("f", [("x", tensor((size,)))]), signature("f", [("x", tensor((size,)))])) for size in (2, 3)
     ]

@@ -141,7 +141,7 @@ def test_types_that_numpy_lacks_come_with_ml_dtypes() -> None:
     assert [each.astype(int).tolist() for each in results] == [[0, 1, 2, 3]] * 2
 
 
-def test_what_a_framework_lacks_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frameworks_refusal_of_a_result_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(tensor: Any) -> Any:
         raise RuntimeError("no floats here")
 
@@ -205,7 +205,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_must_be_copied_is_copied(total: Any, change: str) -> None:
+def test_unsuitable_arguments_are_copied(total: Any, change: str) -> None:
     x = numpy.arange(1, 9, dtype=numpy.float32).reshape(2, 4)
     y = CHANGES[change](x)
     for _ in range(2):
@@ -219,7 +219,7 @@ def test_read_only_memory_is_not_copied() -> None:
     assert passed.data_ptr() == x.ctypes.data
 
 
-def test_what_can_be_passed_is_passed_as_it_is(total: Any) -> None:
+def test_contiguous_arguments_are_not_copied(total: Any) -> None:
     x = numpy.ones((2, 4), numpy.float32)
     wide = x[:, None, :][:, 0, :]  # contiguous, whatever its strides say of sizes of one
     for one in (x, wide, tvm_ffi.from_dlpack(x), x[:1], x[:0]):
@@ -285,7 +285,7 @@ def test_numbers_become_tensors(dtype: str, values: list[Any]) -> None:
     ],
     ids=str,
 )
-def test_what_is_no_tensor_is_refused_by_name(dtype: str, value: Any, text: str) -> None:
+def test_arguments_that_are_no_tensors_are_refused_by_name(dtype: str, value: Any, text: str) -> None:
     function = compiled({"x": rx.tensor(("n",), dtype)}, lambda x: x)
     with pytest.raises((TypeError, ValueError), match=r"main: argument #0 'x'.*" + re.escape(text)):
         function(value)

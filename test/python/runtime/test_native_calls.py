@@ -169,7 +169,7 @@ def test_a_list_is_not_shared_while_it_is_in_use(way: str) -> None:
     assert len(asked) == 2
 
 
-def test_what_a_call_gives_is_read_by_a_later_one(way: str) -> None:
+def test_a_later_call_reads_an_earlier_calls_result(way: str) -> None:
     """Restore a value that an earlier call of the list returned, like the number of threads."""
 
     def make(*tensors: Any) -> CallList:
@@ -227,7 +227,7 @@ def test_a_failure_is_reported_and_what_follows_is_left_out(way: str) -> None:
     assert made == ["before", "always"] * 2
 
 
-def test_what_make_raises_is_named(way: str) -> None:
+def test_exceptions_of_make_name_codegen_and_part(way: str) -> None:
     def make(*tensors: Any) -> CallList:
         raise ValueError("no such sizes")
 
@@ -337,7 +337,7 @@ def test_programs_with_parts_of_one_name(tmp_path: Path) -> None:
         check(again["main"], 3, 4)
 
 
-def test_what_a_program_exports_for_lists_is_checked() -> None:
+def test_arguments_of_the_exported_list_function_are_checked() -> None:
     with codegen(ROWS, "joiner", Joiner):
         made = program()
         check(made["main"], 3, 4)

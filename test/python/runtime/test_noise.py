@@ -59,7 +59,7 @@ def test_the_clock_has_a_cost() -> None:
     assert 0 < clock_cost() < 1e-3
 
 
-def test_profiles_show_them() -> None:
+def test_profiles_show_notes() -> None:
     profile = Profile("main", 1, (), 1e-3, 1.0, 1e-3, 1e-3)
     noted = dataclasses.replace(profile, notes=("one", "two"))
     assert str(noted) == f"{profile}note: one\nnote: two\n" and noted.to_dict()["notes"] == ("one", "two")

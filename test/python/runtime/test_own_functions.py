@@ -65,7 +65,7 @@ def test_a_file_is_given_its_functions_again(tmp_path: Path) -> None:
     assert both["main"](X)[0] == 77
 
 
-def test_a_pickled_program_keeps_them() -> None:
+def test_a_pickled_program_keeps_its_functions() -> None:
     program = pickle.loads(pickle.dumps(compiled({"own.f": negative})))
     assert program["main"](X)[0] == -3
 
@@ -98,7 +98,7 @@ def test_an_exception_is_raised_where_the_program_was_called() -> None:
         ({"own.f": 3}, TypeError, "function 'own.f' is a int, which cannot be called"),
     ],
 )
-def test_what_is_not_called_is_refused(functions: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_uncalled_functions_are_refused(functions: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         compiled(functions)
 
@@ -118,7 +118,7 @@ def test_the_manifest_names_what_is_called() -> None:
     assert b'"calls"' not in without and parse_artifact(memoryview(without)).calls == ()
 
 
-def test_a_kernel_calls_them_too() -> None:
+def test_a_kernel_can_call_the_programs_functions() -> None:
     text = """
     func.func private @k(%x: memref<2xf32>, %y: memref<2xf32>) attributes {tir.prim_func} {
       "tir.call_packed"(%x, %y) {func = "own.f"} : (memref<2xf32>, memref<2xf32>) -> ()

@@ -115,7 +115,7 @@ def test_nobody_asks(program: Executable, telling: Any) -> None:
     program["main"](X)
 
 
-def test_another_thread_s_call_is_not_in_it(program: Executable, telling: Any) -> None:
+def test_steps_of_another_threads_call_are_not_reported(program: Executable, telling: Any) -> None:
     seen: list[object] = []
     mine = threading.get_ident()
 
@@ -131,7 +131,7 @@ def test_another_thread_s_call_is_not_in_it(program: Executable, telling: Any) -
     assert seen == [None]
 
 
-def test_durations_alone_follow_each_other(program: Executable, telling: Any) -> None:
+def test_steps_with_durations_alone_are_consecutive(program: Executable, telling: Any) -> None:
     def tell(report: Any) -> None:
         time.sleep(0.01)
         for name in ("a", "b"):
@@ -182,7 +182,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("reported", "said"), BAD)
-def test_what_is_wrong_is_told_and_the_run_goes_on(
+def test_malformed_step_reports_become_notes(
     program: Executable, telling: Any, reported: tuple[object, ...], said: str
 ) -> None:
     def tell(report: Any) -> None:

@@ -135,7 +135,7 @@ def test_a_mean_lies_within_its_spread() -> None:
             assert kernel.fastest_seconds <= kernel.seconds <= kernel.slowest_seconds, (nanoseconds, repeat)
 
 
-def test_what_is_known_of_kernels(program: Executable) -> None:
+def test_profiles_describe_kernels(program: Executable) -> None:
     rows = {each.nodes[0]: each for each in program.profile("loops", ONES, 2, True, repeat=1).kernels}
     inner = rows["inner"]
     assert inner.kernel == "cumsum"
@@ -274,7 +274,7 @@ def test_saved_and_loaded(program: Executable, tmp_path: Path) -> None:
     assert unmeasured(found) == unmeasured(expected)
 
 
-def test_as_data(program: Executable) -> None:
+def test_profiles_can_be_stored_as_json(program: Executable) -> None:
     profile = program.profile("loops", ONES, 4, True, repeat=2)
     data = json.loads(json.dumps(profile.to_dict()))
     assert data["function"] == "loops"

@@ -112,7 +112,9 @@ def _flip(path: Path, place: int) -> None:
         (lambda program: os.truncate(program, 10), "not an artifact: too short"),
     ],
 )
-def test_what_was_changed(program: Path, keys: tuple[Path, Path], change: Callable[[Path], Any], text: str) -> None:
+def test_changed_programs_fail_verification(
+    program: Path, keys: tuple[Path, Path], change: Callable[[Path], Any], text: str
+) -> None:
     sign(program, keys[0])
     change(program)
     with pytest.raises(ArtifactError, match=re.escape(text)):
@@ -147,7 +149,7 @@ def test_nothing_is_believed_before_the_check(
         runtime.load(program, sha256="2" * 64)
 
 
-def test_what_was_checked_is_what_runs(program: Path, keys: tuple[Path, Path]) -> None:
+def test_a_verified_program_ignores_later_writes_to_the_file(program: Path, keys: tuple[Path, Path]) -> None:
     """Copy a checked file instead of mapping it, so that later writes have no effect."""
     sign(program, keys[0])
     executable = runtime.load(program, verify_key=keys[1])
@@ -187,7 +189,7 @@ def test_without_the_library(program: Path, keys: tuple[Path, Path], monkeypatch
     assert works(runtime.load(program, sha256=digest(program)))  # which needs none
 
 
-def test_signing_what_is_not_there(keys: tuple[Path, Path], tmp_path: Path) -> None:
+def test_signing_a_missing_file_is_refused(keys: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="cannot be read: No such file"):
         sign(tmp_path / "none.rxa", keys[0])
 

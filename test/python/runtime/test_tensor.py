@@ -27,7 +27,7 @@ def array_of(name: str, shape: tuple[int, ...] = (2, 3)) -> Any:
 
 
 @pytest.mark.parametrize("name", PLAIN + EXTENDED)
-def test_there_and_back_without_a_copy(name: str) -> None:
+def test_conversion_to_a_tensor_and_back_shares_memory(name: str) -> None:
     array = array_of(name)
     passed = tensor(array)
     assert (str(passed.dtype), tuple(passed.shape)) == (name, (2, 3))
@@ -69,7 +69,7 @@ class Memory(bytearray):
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float32", "int4"])
-def test_memory_lives_as_long_as_somebody_needs_it(name: str) -> None:
+def test_memory_lives_as_long_as_its_last_user(name: str) -> None:
     expected = array_of(name, (100,))
     memory = Memory(expected.tobytes())
     alive = weakref.ref(memory)
@@ -104,7 +104,7 @@ def test_other_tensors_become_arrays() -> None:
     ],
     ids=str,
 )
-def test_what_is_no_tensor(array: Any, message: str) -> None:
+def test_objects_that_are_no_tensors_are_refused(array: Any, message: str) -> None:
     with pytest.raises(UnsupportedArray, match=message):
         tensor(array)
 
@@ -118,7 +118,7 @@ def test_bytes_only_hold_other_types() -> None:
         to_numpy(tensor(array_of("uint8")), "int5")
 
 
-def test_compiled_functions_take_and_give_them() -> None:
+def test_compiled_functions_accept_and_return_narrow_types() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",), "int4"), rx.tensor(("n",), "bfloat16")]) as f:
         f.returns(*(rx.relax.astype(x, dtype="float8_e4m3fn") for x in f))

@@ -358,7 +358,7 @@ def test_a_system_that_has_no_threads_to_give(tmp_path: Path) -> None:
 # ---- how many ----
 
 
-def test_how_many_threads_there_are() -> None:
+def test_the_number_of_threads_can_be_set() -> None:
     assert 1 <= threads.usual_threads({}) <= len(os.sched_getaffinity(0))
     assert threads.usual_threads({"RELAX_NUM_THREADS": " 3 "}) == 3
     assert threads.usual_threads({"RELAX_NUM_THREADS": ""}) == threads.usual_threads({})
@@ -376,7 +376,7 @@ def test_absurd_numbers_of_threads(absurd: str) -> None:
         layer().threads = absurd  # type: ignore[assignment]
 
 
-def test_what_is_no_number_of_threads() -> None:
+def test_wrong_numbers_of_threads_are_refused() -> None:
     for wrong in (0, -3, 1.5, True, None, 1 << 70, 10**5000, -(10**5000), b"2", "", [2]):
         with pytest.raises(RelaxError, match="expected a number of threads"):
             layer().threads = wrong  # type: ignore[assignment]

@@ -130,7 +130,7 @@ def test_calls_within_calls(program: Executable, monkeypatch: pytest.MonkeyPatch
     assert hooks[1].end < sums[0].begin and sums[0].end < hooks[0].end <= sums[1].begin
 
 
-def test_other_threads_are_not_in_it(program: Executable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traces_exclude_other_threads(program: Executable, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = threading.get_ident()
 
     def elsewhere() -> None:

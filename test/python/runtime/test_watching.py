@@ -74,14 +74,14 @@ def test_whatever_is_written_is_written(dtype: str) -> None:
     assert numpy.from_dlpack(out).tobytes() == bits.tobytes()
 
 
-def test_what_has_no_elements_and_memory_to_work_in() -> None:
+def test_empty_outputs_and_workspaces_are_not_checked() -> None:
     """Ignore bytes after other outputs, which may be a workspace."""
     watched(lambda x, out: None, 1)(*tensors(numpy.zeros(0, "float32"), numpy.zeros((2, 0), "float32")))
     out, room = tensors(numpy.zeros(2, "float32"), numpy.zeros(64, "uint8"))
     watched(lambda out, room: numpy.from_dlpack(out).fill(1), 0)(out, room)
 
 
-def test_an_output_that_is_an_input_too() -> None:
+def test_an_output_may_be_an_input() -> None:
     (both,) = tensors(numpy.ones(3, "float32"))
     watched(lambda x, out: numpy.multiply(numpy.from_dlpack(x), 2, out=numpy.from_dlpack(out)), 1)(both, both)
     assert numpy.from_dlpack(both).tolist() == [2, 2, 2]

@@ -107,7 +107,7 @@ ALLOWED = {
         ("Unknown", [5, None], []),
     ],
 )
-def test_what_fits_an_annotation(annotation: Any, right: list[Any], wrong: list[Any]) -> None:
+def test_arguments_are_checked_against_annotations(annotation: Any, right: list[Any], wrong: list[Any]) -> None:
     def fails(value: Any) -> None:
         raise TypeError("as it was")
 
@@ -122,7 +122,7 @@ def test_what_fits_an_annotation(annotation: Any, right: list[Any], wrong: list[
         assert isinstance(caught.value.__cause__, TypeError)
 
 
-def test_what_works_is_not_looked_at() -> None:
+def test_only_failing_calls_are_checked() -> None:
     @types_checked
     def half(number: int) -> float:
         return number / 2

@@ -188,7 +188,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_users_functions_raise(case: str) -> None:
+def test_exceptions_of_users_functions_name_their_line(case: str) -> None:
     act, message = CASES[case]
     with pytest.raises(rx.RelaxError) as caught:
         act()
@@ -197,7 +197,7 @@ def test_what_users_functions_raise(case: str) -> None:
     assert isinstance(caught.value.__cause__, (AttributeError, KeyError))
 
 
-def test_what_operators_say_in_a_rule_names_the_rule() -> None:
+def test_an_operators_error_in_a_rule_names_the_rule() -> None:
     rx.register_legalize("blamed.same")(lambda call: relax.add(call.operands[0]))
     with pytest.raises(rx.RelaxError) as caught:
         compiled()
@@ -206,7 +206,7 @@ def test_what_operators_say_in_a_rule_names_the_rule() -> None:
     assert re.match(r"note: in the rule <lambda> for default .* of 'blamed.same', at support/test_blaming.py:\d+", note)
 
 
-def test_a_bug_of_ours_stays_what_it_is() -> None:
+def test_internal_errors_are_not_blamed_on_callers() -> None:
     """Report an exception in this project's function as a bug, not as the caller's error."""
 
     def ours() -> None:
@@ -219,7 +219,7 @@ def test_a_bug_of_ours_stays_what_it_is() -> None:
         ours()
 
 
-def test_what_a_users_call_into_ours_raises_names_both() -> None:
+def test_an_error_in_a_users_call_of_our_function_names_both() -> None:
     with pytest.raises(rx.RelaxError) as caught, blaming("the rule", nosuch):
         rx.find_op(object())  # type: ignore[arg-type]
     assert "is_blamed" in vars(caught.value)
@@ -232,7 +232,7 @@ def test_what_a_users_call_into_ours_raises_names_both() -> None:
 
 
 @pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt()])
-def test_what_is_blamed_on_no_function(error: BaseException) -> None:
+def test_answers_and_interrupts_are_not_blamed(error: BaseException) -> None:
     with pytest.raises(type(error)), blaming("something", nosuch):
         raise error
     with pytest.raises(rx.Decline), blaming("something", nosuch, answers=(rx.Decline,)):

@@ -102,7 +102,7 @@ ERRORS = [KeyError("lost"), RuntimeError("mine"), SystemExit(3), MemoryError(), 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_what_a_verifier_raises_comes_out_with_its_place(way: str, error: BaseException) -> None:
+def test_exceptions_of_verifiers_are_raised_with_the_line(way: str, error: BaseException) -> None:
     module = module_of_one()
     on_verify[:] = [raise_(error)]
     with pytest.raises((rx.RelaxError, MemoryError)) as caught:
@@ -148,7 +148,7 @@ def test_an_interrupt_in_a_variadic_operators_verifier_leaves_its_operands(monke
 
 
 @pytest.mark.parametrize("error", [KeyError("lost"), KeyboardInterrupt(), StopIteration()])
-def test_what_a_walk_calls_may_raise(error: BaseException) -> None:
+def test_exceptions_of_walks_are_raised(error: BaseException) -> None:
     visited: list[str] = []
 
     def visit(op: Any) -> Any:

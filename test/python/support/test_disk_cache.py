@@ -34,7 +34,7 @@ def only_entry(cache: DiskCache) -> Path:
 
 
 @given(st.binary(max_size=3000))
-def test_what_is_kept_comes_back(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_stored_entries_can_be_read(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     cache = DiskCache(tmp_path_factory.mktemp("cache"))
     assert cache.get("things", KEY) is None
     cache.put("things", KEY, data)
@@ -123,7 +123,7 @@ def test_a_cache_that_can_only_be_read_still_helps(tmp_path: Path, monkeypatch: 
     assert cache.get("things", KEY) is None
 
 
-def test_what_was_used_longest_ago_goes(tmp_path: Path) -> None:
+def test_the_least_recently_used_entries_are_removed(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path, limit=8 * MEGABYTE)
     for index in range(40):
         cache.put("things", f"{index:040x}", os.urandom(MEGABYTE // 2))
@@ -135,7 +135,7 @@ def test_what_was_used_longest_ago_goes(tmp_path: Path) -> None:
     assert len(kept) >= 10
 
 
-def test_what_would_drive_out_all_else_is_not_kept(tmp_path: Path) -> None:
+def test_entries_over_a_quarter_of_the_limit_are_not_stored(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path, limit=4 * MEGABYTE)
     cache.put("things", KEY, bytes(MEGABYTE + 1))
     assert entries(cache) == []
@@ -143,7 +143,7 @@ def test_what_would_drive_out_all_else_is_not_kept(tmp_path: Path) -> None:
     assert entries(cache) == []
 
 
-def test_what_a_process_left_half_written_goes(tmp_path: Path) -> None:
+def test_old_partial_files_are_removed(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path, limit=MEGABYTE)
     cache.put("things", KEY, b"data")
     folder = only_entry(cache).parent
@@ -287,7 +287,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "stat", found)
 
 
-def test_what_the_umask_gave_others_is_taken_back(tmp_path: Path) -> None:
+def test_folders_that_others_can_read_become_private(tmp_path: Path) -> None:
     """Restrict folders of earlier versions, in which only the files were private."""
     folder = tmp_path / "cache"
     DiskCache(folder).put("things", KEY, b"data")

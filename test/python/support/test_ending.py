@@ -62,7 +62,7 @@ def test_threads_are_refused_at_exit(work: str) -> None:
     [(_CALLS, "a call of main"), (_COMPILES, "(pass [a-z.()-]+|native code)")],
     ids=["calls", "compiles"],
 )
-def test_what_threads_receive(work: str, what: str) -> None:
+def test_threads_are_told_that_the_process_ends(work: str, what: str) -> None:
     done = ended(f"{work}\nlast.append(lambda: print(*rounds, sep='\\n'))")
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(f"({what}: {_ADVICE}\n){{3}}", done.stdout), done.stdout
@@ -139,7 +139,7 @@ _WAYS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("body", _WAYS.values(), ids=_WAYS)
 @pytest.mark.parametrize("where", [_IN_A_FUNCTION, _IN_A_PASS], ids=["function", "pass"])
-def test_what_waits_for_ever_in_a_function_of_others_holds_nothing_up(where: str, body: str) -> None:
+def test_blocked_foreign_functions_do_not_delay_the_exit(where: str, body: str) -> None:
     done = ended(f"""{where.format(body=body)}
 from relax_mlir.support import ending
 ending._PATIENCE_S = 1e9  # for those in this package

@@ -47,7 +47,7 @@ def test_no_part_is_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["write", "fsync", "replace"])
-def test_what_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_a_failed_write_leaves_the_file_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"before")
 

@@ -23,7 +23,7 @@ def test_a_fresh_name(wanted: str, taken: set[str]) -> None:
 
 
 @given(wanted=st.lists(words), taken=st.sets(words))
-def test_many_are_as_one_after_the_other(wanted: list[str], taken: set[str]) -> None:
+def test_many_fresh_names_equal_single_fresh_names(wanted: list[str], taken: set[str]) -> None:
     names, so_far = FreshNames(taken), set(taken)
     for word in wanted:
         expected = fresh_name(word, so_far)

@@ -212,7 +212,7 @@ class Stranger:
         [types.SimpleNamespace(a=threading.Lock())],
     ],
 )
-def test_what_cannot_be_looked_into_has_no_hash(opaque: object) -> None:
+def test_opaque_objects_have_no_digest(opaque: object) -> None:
     assert digest_of(opaque) is None
 
 

@@ -71,6 +71,6 @@ def test_families_are_imported_once(tmp_path: Any, monkeypatch: pytest.MonkeyPat
     assert rulefamilies.seen == ["one", "two"]
 
 
-def test_a_table_has_its_columns_below_one_another() -> None:
+def test_columns_of_a_table_are_aligned() -> None:
     assert table(("name", "rule"), ("a", "x.py:1")) == "name  rule\na     x.py:1"
     assert names_of("a") == ["a"] and names_of(("a", "b")) == ["a", "b"]

@@ -21,7 +21,7 @@ class Point:
         return self.x + self.y
 
 
-def test_as_dataclasses_does_it() -> None:
+def test_replace_agrees_with_dataclasses() -> None:
     point = Point(1)
     assert point.total == 3
     for changes in ({}, {"x": 5}, {"y": 7}, {"x": 8, "y": 9}):

@@ -80,7 +80,7 @@ def test_without_files_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             raise AssertionError("not reached")
 
 
-def test_errors_of_what_is_done_in_a_folder_are_no_fault_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_inside_of_a_temporary_folder_are_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (temporary_folder, path_to_write):
         monkeypatch.setattr(temporary, "has_files_in_memory", lambda: False)
         with pytest.raises(FileNotFoundError, match="no-such-compiler"), path():
@@ -89,7 +89,7 @@ def test_errors_of_what_is_done_in_a_folder_are_no_fault_of_it(monkeypatch: pyte
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_file_in_memory_is_written_by_others() -> None:
+def test_other_processes_can_write_to_a_file_in_memory() -> None:
     with path_to_write() as path:
         subprocess.run(
             ["/bin/sh", "-c", f"echo there > /proc/{os.getpid()}/{path.removeprefix('/proc/self/')}"], check=True

@@ -154,7 +154,7 @@ class Module:
     return rx.compile(module, target("acme.emitted", str(folder() / "libacme.so")))["main"]
 
 
-def test_how_buffers_are_passed() -> None:
+def test_buffers_are_passed_as_pointers_and_strides() -> None:
     """Pass a pointer and the strides of all dimensions but the last, .data as a plain pointer, and numbers directly."""
     x = numpy.random.default_rng(3).normal(size=(2, 3, 4)).astype("float32")
     numpy.testing.assert_array_equal(called("acme_scale", x.shape, "float32", "X, T.float64(0.5), Y")(x), x / 2)
@@ -271,7 +271,7 @@ def test_all_that_is_missing_is_reported_before_anything_is_loaded(tmp_path: Pat
     assert all(f"the C library 'libacme_{each}.so'" in errors for each in ("one", "two"))
 
 
-def test_what_is_no_library_and_functions_that_it_lacks(tmp_path: Path) -> None:
+def test_invalid_libraries_and_missing_functions_are_refused(tmp_path: Path) -> None:
     program = saved(tmp_path, "libacme_here.so")
     (tmp_path / "libacme_here.so").write_text("no library")
     assert "the C library 'libacme_here.so', which the program calls: " in run_elsewhere(program, expect=1)

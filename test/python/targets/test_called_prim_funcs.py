@@ -95,7 +95,7 @@ def numbers(*shape: int) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("rows", [5, "n"])
-def test_rules_call_them(name: str, rows: Any) -> None:
+def test_rules_can_call_prim_funcs(name: str, rows: Any) -> None:
     """Call the operator twice: the module has the kernel once."""
     module = program(lambda x: OPERATORS[name](OPERATORS[name](x)), rx.tensor((rows, 16)))
     main, expected = rx.compile(module)["main"], CASES[name][1]
@@ -140,7 +140,7 @@ converted.names = []  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_converters_call_them(name: str) -> None:
+def test_converters_can_call_prim_funcs(name: str) -> None:
     kernel, expected = CASES[name]
     main = rx.compile(converted(kernel if hasattr(kernel, "operation") else kernel()))["main"]
     x = numbers(3, 16)
@@ -165,7 +165,7 @@ def test_constants_come_along() -> None:
     numpy.testing.assert_allclose(numpy.from_dlpack(main(table)), 2 * table, rtol=1e-6)
 
 
-def test_what_is_called_in_vain() -> None:
+def test_calls_of_other_objects_are_refused() -> None:
     two = rx.Module.parse("\n".join(TEXT.replace("@table", f"@{name}") for name in ("one", "two")))
     many, none = "this one has 2 PrimFuncs", "this one has 0 PrimFuncs"
     kinds = (

@@ -75,7 +75,7 @@ def test_types(dtype: str) -> None:
     close(ran("attention", *arrays, causal_mask="BottomRight"), of_onnx(*arrays, causal_mask="BottomRight"), dtype)
 
 
-def test_doubles_are_computed_as_such() -> None:
+def test_attention_on_doubles_has_their_precision() -> None:
     query, key, value = operands(1, 4, 6, (1, 1, 1), 16, 8, "float64")
     weights = scipy.special.softmax(query[0, :, 0] @ key[0, :, 0].T / 4, axis=-1)
     actual = ran("attention", query, key, value)
@@ -398,7 +398,7 @@ def test_attention_is_two_contractions() -> None:
         assert text.count("tir.exp") == powers and "tensor.extract " not in text and "tir.assert" not in text
 
 
-def test_there_is_no_matrix_of_all_scores() -> None:
+def test_the_matrix_of_all_scores_is_never_stored() -> None:
     text = body_of_attention(1024)
     sizes = {int(rows) * int(columns) for rows, columns in re.findall(r"tensor<(\d+)x(\d+)xf32>", text)}
     assert max(sizes) == 128 * 64

@@ -162,7 +162,7 @@ def test_reshaped(pair: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
 
 @draws(4)
 @given(shapes, st.data())
-def test_sizes_of_one(shape: tuple[int, ...], data: Any) -> None:
+def test_expand_dims_and_squeeze_keep_bits(shape: tuple[int, ...], data: Any) -> None:
     x = bits(*shape)
     axes = tuple(data.draw(st.lists(st.integers(0, len(shape) + 1), min_size=2, max_size=2, unique=True)))
     expanded = ran("expand_dims", x, axis=axes, default_rules=True)
@@ -225,7 +225,7 @@ def test_collapsed_sums(symbols: Any, target: Any, dtype: Any) -> None:
         same_bits(like, expected)
 
 
-def test_what_no_broadcast_can_have_made() -> None:
+def test_collapse_sum_refuses_sizes_that_do_not_broadcast() -> None:
     with pytest.raises(ValueError, match="do not broadcast: sizes 2 and 3 differ"):
         ran("collapse_sum_to", bits(3, 4), symbols=[("n", "m")], shape=("n - 1", 4))
 
@@ -404,7 +404,7 @@ def legalized(name: str, *infos: Any, **attributes: Any) -> str:
     return str(module)
 
 
-def test_what_changes_nothing_costs_nothing() -> None:
+def test_manipulations_without_effect_make_no_kernel() -> None:
     x = rx.tensor(("n", 3))
     for name, attributes in [
         ("permute_dims", {"axes": (0, 1)}),

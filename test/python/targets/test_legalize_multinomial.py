@@ -51,7 +51,7 @@ def test_types_of_rows_and_results(rows: str) -> None:
         numpy.testing.assert_array_equal(actual, expected(*arrays))
 
 
-def test_a_sum_that_is_the_sample_is_not_above_it() -> None:
+def test_a_sum_equal_to_the_sample_is_not_counted() -> None:
     prob, uniform = numpy.array([[0.25, 0.25, 0.0, 0.5]]), numpy.array([[0.25], [0.5], [0.0], [numpy.nan]])
     actual = ran(prob, uniform, numpy.zeros((4, 1), "int32"))
     numpy.testing.assert_array_equal(actual, [[1], [3], [0], [3]])
@@ -63,7 +63,7 @@ def test_nothing_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(("rows", "row"), [("int64", 3), ("int64", -1), ("uint8", 255), ("uint64", 2**63)])
-def test_rows_that_are_not_there(rows: str, row: int) -> None:
+def test_indices_of_missing_rows_are_refused(rows: str, row: int) -> None:
     prob, uniform, _ = drawn("float32")
     with pytest.raises(IndexError, match="there are 3 rows"):
         ran(prob, uniform[:2], numpy.array([[1], [row]], rows), symbols=SYMBOLS)

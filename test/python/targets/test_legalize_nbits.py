@@ -135,7 +135,9 @@ _KINDS = [
 
 
 @pytest.mark.parametrize(("bits", "block", "depth", "columns", "zeros", "parts"), _KINDS)
-def test_all_of_them(bits: int, block: int, depth: int, columns: int, zeros: str, parts: int) -> None:
+def test_products_do_not_depend_on_the_batch(
+    bits: int, block: int, depth: int, columns: int, zeros: str, parts: int
+) -> None:
     """Multiply some rows at once. Each row has the same bits as in a call with one row."""
     weights, bias = Weights(columns, depth, bits, block, zeros, parts=parts), columns % 2 == 0
     compiled = program(weights, ("m", depth), bias=bias)
@@ -299,7 +301,7 @@ def test_threads_do_not_change_rounded_rows(rows: int) -> None:
     assert len(found) == 1
 
 
-def test_rounded_rows_are_close_to_exact_ones() -> None:
+def test_rounded_rows_are_close_to_exact_rows() -> None:
     """Compare with the product of x as it is: digits have an error of half a step of 1 / 127 of a block's maximum."""
     weights, x = Weights(100, 256, 4, 32, "offset"), random(20, 256)
     expected = weights.expected(x, False)

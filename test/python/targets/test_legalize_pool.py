@@ -117,7 +117,7 @@ def test_large_maxima(options: dict[str, Any], dtype: str) -> None:
 
 @draws(20)
 @given(st.data())
-def test_as_onnxruntime(data: Any) -> None:
+def test_pools_equal_onnxruntime(data: Any) -> None:
     spatial = data.draw(st.integers(1, 3), label="spatial")
     attributes = data.draw(pools(spatial), label="attributes")
     reach = [(t - 1) * gap + 1 for t, gap in zip(attributes["pool_size"], attributes["dilation"], strict=True)]
@@ -233,7 +233,7 @@ def test_padded_channels_last_with_sizes_known_at_run_time() -> None:
         close(ran(name, x, **options, symbols=[("n", "h", "w", "c")]), ran(name, x, **options))
 
 
-def test_too_small_for_a_window() -> None:
+def test_images_smaller_than_a_window_are_refused() -> None:
     x = random((1, 1, 2, 2))
     assert ran("max_pool2d", x, pool_size=(3, 1), symbols=[("n", "c", "h", "w")]).shape == (1, 1, 0, 2)
     with pytest.raises(ValueError, match="a size is negative"):

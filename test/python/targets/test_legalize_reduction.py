@@ -97,7 +97,7 @@ def test_booleans() -> None:
 
 @draws(30)
 @given(st.data())
-def test_axes_as_numpy_takes_them(data: Any) -> None:
+def test_reductions_take_axes_like_numpy(data: Any) -> None:
     shape = tuple(data.draw(st.lists(st.integers(0, 4), max_size=4), label="shape"))
     name = data.draw(st.sampled_from(["sum", "variance", "argmin"]), label="name")
     axes = data.draw(st.none() | st.lists(st.sampled_from(range(len(shape))), unique=True) if shape else st.none())
@@ -182,7 +182,7 @@ def test_narrow_sums_do_not_overflow_on_their_way() -> None:
 
 # ---- median ----
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTS], ids=str)
-def test_median_of_everything(dtype: Any) -> None:
+def test_the_median_of_all_elements_is_the_lower_middle(dtype: Any) -> None:
     for shape in ((3, 4), (5, 3), (1, 1), (20, 30)):
         x = floats(dtype, shape) if dtype in FLOATS else integers(dtype, shape)
         actual = ran("median", x, symbols=[("n", "m")])

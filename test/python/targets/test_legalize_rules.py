@@ -56,12 +56,12 @@ def test_the_next_rule_is_tried_when_one_declines() -> None:
     assert '"tir.sin"' in legalized("relax.sin", "test_npu_2", shape=(2, 2))
 
 
-def test_what_a_rule_makes_is_legalized_in_turn() -> None:
+def test_operators_created_by_a_rule_are_legalized() -> None:
     text = legalized("relax.nn.silu", "test_npu")
     assert text.count("relax.call_tir") == 2 and '"relax.sigmoid"(' not in text
 
 
-def test_this_run_s_map_goes_first_and_skipped_operators_stay() -> None:
+def test_the_runs_own_map_precedes_rules_and_skipped_operators_stay() -> None:
     def mine(call: Any) -> Any:
         return relax.call_pure_packed("mine", call.operands, ty_args=call.op.result.type)
 
@@ -91,7 +91,7 @@ def test_a_rule_of_the_form_before_is_taken_with_a_warning() -> None:
         legalized("relax.tanh", "llvm", customize_legalize_map={"relax.tanh": doubled})
 
 
-def test_a_rule_that_returns_nothing_says_so() -> None:
+def test_a_rule_that_returns_none_is_refused() -> None:
     with pytest.raises(rx.RelaxError, match="returned nothing"):
         legalized("relax.exp", "llvm", customize_legalize_map={"relax.exp": lambda call: None})
 
@@ -107,7 +107,7 @@ def test_a_rule_that_returns_nothing_says_so() -> None:
         (("n",), (4,), ""),
     ],
 )
-def test_what_a_body_returns(declared: tuple[Any, ...], made: tuple[int, ...], error: str) -> None:
+def test_the_type_of_a_rules_body_is_checked(declared: tuple[Any, ...], made: tuple[int, ...], error: str) -> None:
     def rule(call: Any) -> Any:
         type_ = rx.ir.RankedTensorType.get(made, rx.ir.F32Type.get(call.op.operation.context), loc=call.op.location)
         return call.prim(lambda x, out: rx.ir.Operation.create("tensor.empty", results=[type_]).result, call.operands)
@@ -150,7 +150,7 @@ def test_the_table_names_the_rule_that_is_tried_first() -> None:
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("relax.abs", "uint8"), ("relax.round", "int32")])
-def test_what_changes_nothing_makes_no_prim_func(name: str, dtype: str) -> None:
+def test_operators_without_effect_make_no_prim_func(name: str, dtype: str) -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((4,), dtype)]) as f:
         f.returns(rx.find_op(name)(*f))
@@ -188,7 +188,7 @@ def test_rules_of_a_run_are_no_option_of_the_pass_s_text() -> None:
     ("mode", "size", "pattern"),
     [("fast", 4, "opaque"), ("clip", 4, "injective"), ("clip", "n", "opaque"), ("nan", "n", "injective")],
 )
-def test_what_can_raise_is_opaque(mode: str, size: int | str, pattern: str) -> None:
+def test_operators_that_can_raise_are_opaque(mode: str, size: int | str, pattern: str) -> None:
     """Treat clipping on an empty axis as opaque, since it may raise."""
     module = rx.Module()
     with module.function("main", [rx.tensor((size, 3)), rx.tensor((2,), "int64")]) as f:

@@ -88,7 +88,7 @@ def test_every_size(numbers: list[int]) -> None:
     same_bits(ran("argsort", data, symbols=[("n",)], dtype="int64"), numpy.argsort(data, kind="stable"))
 
 
-def test_it_does_not_take_the_square_of_the_time() -> None:
+def test_sorting_is_not_quadratic() -> None:
     data = numpy.random.default_rng(1).normal(size=300_000).astype("float32")
     for each in (data, numpy.sort(data), numpy.sort(data)[::-1].copy(), numpy.zeros_like(data)):
         numpy.testing.assert_array_equal(ran("argsort", each), numpy.argsort(each, kind="stable"))
@@ -178,7 +178,7 @@ def test_topk_of_long_rows(k: int, largest: bool) -> None:
 
 
 @pytest.mark.parametrize("largest", [False, True])
-def test_topk_as_onnxruntime_has_it(largest: bool) -> None:
+def test_topk_equals_onnxruntime(largest: bool) -> None:
     data = several("int32", (5, 60, 3))
     expected = run_onnx("TopK", data, numpy.array([7]), outputs=2, axis=1, largest=int(largest))
     for actual, wanted in zip(ran("topk", data, k=7, axis=1, largest=largest, dtype="int64"), expected, strict=True):
@@ -210,7 +210,7 @@ def test_k_that_only_the_program_knows() -> None:
             same_bits(values, numpy.take_along_axis(data, expected, 1), (size, k))
 
 
-def test_how_long_it_takes_does_not_depend_on_the_order() -> None:
+def test_the_time_does_not_depend_on_the_order() -> None:
     """Check that the data decide no branch in the expensive loops."""
     rising = numpy.arange(6400, dtype="int32")
     mixed = numpy.random.default_rng(0).permutation(rising)

@@ -108,7 +108,7 @@ def test_every_size(numbers: list[int], is_sorted: bool) -> None:
 @pytest.mark.parametrize("is_sorted", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint16"])
 @pytest.mark.parametrize("distinct", [511, 512, 513])
-def test_as_many_as_a_table_has_and_more(distinct: int, dtype: str, is_sorted: bool) -> None:
+def test_unique_by_hash_table_and_by_sorting_agrees_with_numpy(distinct: int, dtype: str, is_sorted: bool) -> None:
     """Find up to 512 distinct elements by a hash table, and more by sorting, with NaN and both zeros."""
     random = numpy.random.default_rng(distinct)
     data = numpy.concatenate([numpy.arange(distinct), random.integers(0, distinct, 1500)])
@@ -127,6 +127,6 @@ def test_unknown_sizes() -> None:
     check(ran(data, symbols=[(None, 9)], axis=1, **ALL), reference(data, 1))
 
 
-def test_it_does_not_take_the_square_of_the_time() -> None:
+def test_unique_is_not_quadratic() -> None:
     data = numpy.random.default_rng(1).integers(0, 100_000, 300_000)
     check(ran(data, **ALL), reference(data))

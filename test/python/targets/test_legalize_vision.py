@@ -43,7 +43,7 @@ def limits(most: int, iou: float, score: float) -> tuple[Any, ...]:
     st.sampled_from([-1.0, 0.0, 0.3, 0.9, 2.0]),
     st.integers(0, 1000),
 )
-def test_all_classes_as_onnxruntime_has_it(
+def test_suppression_of_all_classes_equals_onnxruntime(
     sizes: tuple[int, int, int], most: int, iou: float, score: float, seed: int
 ) -> None:
     random = numpy.random.default_rng(seed)
@@ -200,7 +200,7 @@ def test_places_of_values() -> None:
         numpy.testing.assert_array_equal(got, wanted)
 
 
-def test_values_that_are_not_there() -> None:
+def test_indices_of_missing_values_are_refused() -> None:
     arrays = numpy.zeros((1, 2, 5), "float32"), numpy.ones(1, "int32"), numpy.zeros((1, 2), "int32")
     with pytest.raises(ValueError, match="6 is larger than 5"):
         ran("non_max_suppression", *arrays, symbols=[(1, 2, "v"), (1,), (1, 2)])

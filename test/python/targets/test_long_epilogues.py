@@ -62,7 +62,7 @@ def test_with_a_panel_and_threads() -> None:
         np.testing.assert_allclose(program["main"](x, w), gelu(x @ w), rtol=1e-4, atol=1e-4)
 
 
-def test_what_is_written_over_an_input() -> None:
+def test_a_result_may_overwrite_the_added_input() -> None:
     """Reuse the memory of the added input, whose lifetime ends there."""
     module = module_of([("n", 64), (64, 64)], lambda x, w: relax.add(relax.nn.silu(relax.matmul(x, w)), relax.exp(x)))
     program, random = rx.compile(module), np.random.default_rng(5)
@@ -93,7 +93,7 @@ def test_convolutions_of_dynamic_images(sizes: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 32, 40, 40), ("n", 32, "h", "w")])
-def test_a_long_epilogue_makes_little_more_code_than_a_short_one(shape: Shape) -> None:
+def test_the_code_of_a_long_epilogue_is_not_repeated(shape: Shape) -> None:
     """Check that the epilogue's code is not repeated for each vector of each tile."""
     weights = np.ones((32, 32, 3, 3), np.float32)
 

@@ -57,7 +57,7 @@ def plans(target: str) -> list[str]:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_code_for_another_cpu_is_planned_as_on_it(host: str, monkeypatch: Any) -> None:
+def test_cross_compiled_plans_equal_native_plans(host: str, monkeypatch: Any) -> None:
     elsewhere, crossed = machine(CROSS[host]), plans(CROSS[host])
     be(host, monkeypatch)
     here = machine("llvm")
@@ -140,11 +140,11 @@ KIB = 1024
         ((), ()),
     ],
 )
-def test_caches_as_linux_tells_them(caches: Any, expected: Any, tmp_path: Path) -> None:
+def test_cache_sizes_are_read_from_linux(caches: Any, expected: Any, tmp_path: Path) -> None:
     assert described(tmp_path / "cache", *caches) == expected
 
 
-def test_this_machine_has_what_the_system_tells(monkeypatch: Any) -> None:
+def test_the_host_has_the_systems_caches_and_cores(monkeypatch: Any) -> None:
     here = machine("llvm")
     assert (here.caches, here.cores) == (host_caches() or ORDINARY_CACHES, host_cores())
     assert here.cores >= 1 and all(size > 0 for size in here.caches)
@@ -153,7 +153,7 @@ def test_this_machine_has_what_the_system_tells(monkeypatch: Any) -> None:
     assert machine("llvm").caches == ORDINARY_CACHES
 
 
-def test_caches_and_cores_of_other_machines_do_not_depend_on_this_one(monkeypatch: Any) -> None:
+def test_other_machines_do_not_have_the_hosts_caches_and_cores(monkeypatch: Any) -> None:
     monkeypatch.setattr(code_target, "host_caches", lambda: (1,))
     monkeypatch.setattr(code_target, "host_cores", lambda: 77)
     for target in CROSS.values():

@@ -78,7 +78,7 @@ def test_code_is_there_once(attributes: str) -> None:
     assert ('"cold"' in asked) == bool(attributes), "what a function asks for is lost"
 
 
-def test_what_asks_to_be_copied_may_be() -> None:
+def test_functions_may_be_marked_alwaysinline() -> None:
     text = 'llvm.func @f() attributes {passthrough = ["alwaysinline"]} { llvm.return }'
     with new_context(("llvm",)), ir.Location.unknown():
         assert emit_object(ir.Module.parse(text)).startswith(b"\x7fELF")
@@ -96,7 +96,7 @@ def test_what_asks_to_be_copied_may_be() -> None:
         ),
     ],
 )
-def test_what_is_no_native_code(text: str, reason: str) -> None:
+def test_modules_that_are_not_lowered_are_refused(text: str, reason: str) -> None:
     with new_context(("llvm", "func", "arith")), ir.Location.unknown():
         module = ir.Module.parse(text)
     with pytest.raises(RelaxError, match=re.escape(reason)):

@@ -103,12 +103,12 @@ def test_a_view_takes_no_kernel_and_no_memory():
     numpy.testing.assert_allclose(y, numpy.exp(x).reshape(12, 2), rtol=1e-6)
 
 
-def test_a_size_that_a_view_leaves_open_follows_from_the_others():
+def test_an_open_size_of_a_view_follows_from_its_elements():
     x, y = run(lambda x: own.rest(relax.exp(x)))
     numpy.testing.assert_allclose(y, numpy.exp(x).reshape(12, 2), rtol=1e-6)
 
 
-def test_what_a_view_shows_lives_as_long_as_the_view():
+def test_the_source_of_a_view_lives_as_long_as_the_view():
     """Extend the product's lifetime to that of its view."""
     matrix = numpy.arange(16, dtype="float32").reshape(4, 4)
 

@@ -119,7 +119,7 @@ def test_names_of_hand_written_and_generated_prim_funcs_do_not_clash():
         (3, "a PrimFunc is MLIR text, a module of one .* or a Python function, got int"),
     ],
 )
-def test_what_is_no_prim_func_is_refused(kernel, message):
+def test_kernels_that_are_no_prim_funcs_are_refused(kernel, message):
     rules = {"ownops.double": lambda call: call.call_tir(kernel)}
     with pytest.raises(rx.RelaxError, match=message):
         prim_funcs(module_of("ownops.double"), rules)
@@ -143,7 +143,7 @@ def test_a_target_changes_its_parents_stages():
     numpy.testing.assert_allclose(numpy.from_dlpack(executable["main"](x)), numpy.exp(x), rtol=1e-6)
 
 
-def test_what_is_no_stages_is_refused_by_its_target():
+def test_a_target_with_wrong_stages_is_refused():
     rx.register_target(rx.Target("ownstages-wrong", parents=("llvm",), stages=lambda stages: list(stages)))
     with pytest.raises(rx.RelaxError, match=r"target 'ownstages-wrong': stages= must return Stages, got list"):
         rx.stages("ownstages-wrong")

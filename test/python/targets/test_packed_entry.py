@@ -138,7 +138,9 @@ def test_results_outlive_the_executable() -> None:
         ((ROWS, FromParts(2, 0)), ValueError, "'y' expected a tensor on the CPU, got one on DLPack device type 2"),
     ],
 )
-def test_what_is_refused(add: Any, arguments: tuple[Any, ...], kind: type[Exception], text: str) -> None:
+def test_a_refused_call_does_not_affect_the_next(
+    add: Any, arguments: tuple[Any, ...], kind: type[Exception], text: str
+) -> None:
     good = numpy.ones((2, 4), numpy.float32)
     with pytest.raises(kind, match=re.escape(text)):
         add(*(good if argument is ROWS else argument for argument in arguments))
@@ -327,7 +329,7 @@ def test_missing_strides_are_those_of_contiguous_memory(add: Any) -> None:
         assert numpy.from_dlpack(add(good, missing)).sum() == 16
 
 
-def test_sizes_that_no_memory_has(add: Any) -> None:
+def test_sizes_beyond_memory_are_refused(add: Any) -> None:
     function = single([("x", tensor(("a", "b")))])
     for sizes in [(2**40, 2**40), (2**62, 1), (1, 2**61)]:
         with pytest.raises(ValueError, match=r"'x' expected sizes that memory can have, .* rank 2: shape \(\d+, \d+\)"):

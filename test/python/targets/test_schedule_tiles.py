@@ -142,7 +142,7 @@ def test_threads_share_products_of_a_batch() -> None:
     check(program, x, y, "transposed")
 
 
-def test_what_follows_a_product_works_on_its_tiles() -> None:
+def test_epilogues_of_products_work_on_tiles() -> None:
     """Apply a bias, an activation, a residual and a rounding to rows of sums from the tiles."""
     random = numpy.random.default_rng(5)
     x, w, more = (random.normal(size=size).astype("f4") for size in ((45, 70), (70, 50), (45, 50)))
@@ -161,7 +161,7 @@ def test_what_follows_a_product_works_on_its_tiles() -> None:
     numpy.testing.assert_allclose(got, expected, rtol=2**-8, atol=1e-5)
 
 
-def test_sums_go_on_from_what_is_there() -> None:
+def test_sums_continue_from_initial_values() -> None:
     """Continue sums from a plan's own initial value, and from one that is read."""
     text = """
       func.func private @f(%a: tensor<20x40xi8>, %b: tensor<40x24xi8>, %c: tensor<20x24xi32>) -> tensor<20x24xi32>

@@ -46,7 +46,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return compiled
 
 
-def test_it_is_compiled_once_for_a_level(made: list[bytes]) -> None:
+def test_the_support_unit_is_compiled_once_per_level(made: list[bytes]) -> None:
     for size in (7, 11):
         for opt_level in (1, 2):
             run = program(size, opt_level=opt_level, cache=False)
@@ -70,7 +70,7 @@ def types(module: Any) -> dict[str, str]:
     return {ir.StringAttr(op.attributes["sym_name"]).value: str(op.attributes["function_type"]) for op in functions}
 
 
-def test_what_is_declared_is_what_the_unit_defines() -> None:
+def test_declarations_equal_the_units_definitions() -> None:
     """Check that calls declare functions with the types of the file's text."""
     with create_context() as context, ir.Location.unknown():
         load_dialects(context, ("llvm",))
@@ -122,7 +122,7 @@ def test_units_fit_into_one_module() -> None:
                 assert seen.setdefault(symbol_name(op), str(op)) == str(op)
 
 
-def test_what_stands_around_a_function_does_not_matter() -> None:
+def test_text_around_a_function_does_not_change_the_unit() -> None:
     text = unit_texts()[0]
     other = text.replace("func.func @", "// { func.func @none(\nfunc.func\n  @").replace(
         "relax.entry}", "relax.entry, a.b = {}}"
@@ -184,7 +184,7 @@ llvm.func @own(%any: !llvm.ptr) {
 }"""
 
 
-def test_a_module_that_declares_functions_of_it_can_define_them() -> None:
+def test_declared_support_functions_can_be_defined() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse(RELEASE + CALLER)
         assert needed_texts(module.operation) == [*unit_texts()[:1]]

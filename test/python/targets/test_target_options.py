@@ -72,7 +72,7 @@ def test_options(text: str, options: dict[str, str]) -> None:
         ("llvm{triple=riscv64-linux-gnu features=+v,+zvl512b}", "no system says how long vectors are"),
     ],
 )
-def test_what_is_refused(text: str, reason: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_wrong_target_options_are_refused(text: str, reason: str, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(rx.RelaxError, match=re.escape(reason)):
         rx.stages(text)
     assert capfd.readouterr().err == ""
@@ -185,7 +185,7 @@ def vectors(module: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("target", ["llvm{vector-bytes=16}", '"llvm{vector-bytes=16}"', "{llvm{vector-bytes=16}}"])
-def test_the_pass_takes_them_too(target: str) -> None:
+def test_the_lowering_pass_takes_target_options(target: str) -> None:
     module = small()
     pipeline = rx.Pipeline(f"relax-lower{{target={target} stop=apply}}")
     rx.Pipeline(str(pipeline)).run(module)

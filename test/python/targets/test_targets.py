@@ -175,7 +175,7 @@ class Narrow(Marking):
         (Marking(), "expected a class derived from rx.Backend"),
     ],
 )
-def test_what_is_no_backend_is_refused(backend: Any, message: str) -> None:
+def test_objects_that_are_no_backends_are_refused(backend: Any, message: str) -> None:
     with pytest.raises(rx.RelaxError, match=message):
         rx.register_target(rx.Target("apart-bad", parents=("llvm",), backend=backend))
 
@@ -190,7 +190,7 @@ class WrongStages(Marking):
         return ["schedule"]
 
 
-def test_what_a_backend_gives_is_checked() -> None:
+def test_results_of_a_backend_are_checked() -> None:
     rx.register_target(rx.Target("apart-wrong", parents=("llvm",), backend=Wrong))
     with pytest.raises(rx.RelaxError, match=r"Wrong.build\(\) must return an rx.runtime.Artifact, got bytes"):
         rx.compile(with_exp(), "apart-wrong")
@@ -199,7 +199,7 @@ def test_what_a_backend_gives_is_checked() -> None:
         rx.stages("apart-wrong-stages")
 
 
-def test_what_a_backend_may_leave_out() -> None:
+def test_optional_methods_of_a_backend_have_defaults() -> None:
     backend, target = rx.find_backend("apart"), parse_target("apart")
     backend.prepare(target, rx.CodeOptions())
     backend.complete(with_exp().operation, target)

@@ -123,7 +123,7 @@ def test_the_only_kernel_of_a_program_has_an_object() -> None:
     assert len(objects(rx.compile(module, cache=False, jobs=1))) == 3, "graph, kernel and library"
 
 
-def test_the_same_bytes_whatever_makes_them(elsewhere: Pool, tmp_path: Path) -> None:
+def test_objects_do_not_depend_on_jobs_and_cache(elsewhere: Pool, tmp_path: Path) -> None:
     first = objects(compiled())
     assert elsewhere.idle_count() == 0, "one job started other processes"
     assert objects(compiled(jobs=2)) == first
@@ -133,7 +133,7 @@ def test_the_same_bytes_whatever_makes_them(elsewhere: Pool, tmp_path: Path) -> 
     assert objects(compiled(jobs=1, cache=str(tmp_path))) == first
 
 
-def test_what_all_programs_share_begins_early(elsewhere: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_shared_units_begin_early(elsewhere: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(native_code, "_fixed", {})
     common, kept, *rare = native_code.lowered(text.encode() for text in unit_texts())
     level = 1  # the drawn number decides about LLVM's optimization at the usual level
@@ -230,7 +230,7 @@ def test_equal_kernels_are_made_once() -> None:
     assert b"text" not in graph.code.replace(b"context", b"")  # nothing in there reads it
 
 
-def test_other_kernels_are_others() -> None:
+def test_kernels_with_other_code_have_other_symbols() -> None:
     _, kernel, other = units_from(inside="llvm.store %x, %2 : i64, !llvm.ptr")
     assert other.symbol == units_from()[1].symbol != kernel.symbol
 
@@ -240,7 +240,7 @@ def text_of(unit: units.Unit) -> str:
         return str(ir.Module.parse(unit.code))
 
 
-def test_what_changes_is_there_once() -> None:
+def test_units_share_variables_and_copy_constants() -> None:
     """Copy a constant into each unit, but share a variable."""
     graph, kernel = (text_of(unit) for unit in units_from())
     assert "@count(0 : i64)" in graph, "the variable has left the graph's unit"
@@ -299,7 +299,7 @@ def pieces_of(module: rx.Module, **options: Any) -> list[tuple[str, int, int]]:
 # ---- the cache ----
 
 
-def test_what_is_kept_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_units_are_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = objects(compiled(cache=tmp_path))
     cache = DiskCache(tmp_path)
     assert kernels_in(cache) == len(first) + 1  # the pool of threads is no object of the program
@@ -327,7 +327,7 @@ def test_damaged_entries_are_made_anew(tmp_path: Path, damage: bytes | None) -> 
     assert {path: path.read_bytes() for path in files} == whole_files
 
 
-def test_what_code_depends_on_is_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_key_covers_target_and_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache, arm = DiskCache(tmp_path), "llvm{triple=aarch64-linux-gnu"
     targets = (arm + "}", arm + " cpu=neoverse-v1}", arm + " cpu=neoverse-v1 features=-sve}")
     every: list[dict[str, Any]] = [{}, {"opt_level": 3}, *({"target": target} for target in targets)]

@@ -153,7 +153,7 @@ def test_all_kinds(
     check(case, step, compiled(case.module(weight, bias, batch, height, width), step)["main"], batch, height, width)
 
 
-def test_as_onnxruntime_has_it() -> None:
+def test_winograd_is_close_to_onnxruntime() -> None:
     case = Case(48, 48)
     data, weight, bias = case.arrays(1, 13, 19)
     (expected,) = run_onnx("Conv", data, weight, pads=[1, 1, 1, 1])
@@ -179,7 +179,7 @@ def test_large_numbers_are_lost_in_their_tile_alone(step: int) -> None:
             assert not numpy.isfinite(actual[0, :, 4:7, 4:7]).any()
 
 
-def test_threads_share_it() -> None:
+def test_threads_share_winograd_with_equal_bits() -> None:
     """Share work among threads by blocks of tiles, or within a tile if there are few, with the same bits."""
     for shape in ((1, 14, 14), (4, 40, 40), ("n", "h", "w")):
         case = Case(64, 64)

@@ -26,7 +26,7 @@ PLACE = re.compile(r"([\w-]+/\w+\.py):(\d+)$", re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_every_operator_is_explained_with_places_that_are_there() -> None:
+def test_explanations_name_existing_lines() -> None:
     lines: dict[str, int] = {}
     for folder in ("dialects", "emit", "passes", "targets", "frontends", "plugins", "test"):
         for path in (ROOT / folder).rglob("*.py"):
@@ -59,7 +59,7 @@ def test_all_rules_are_reported() -> None:
         assert re.search(rf"^  layouts .* {layout.place}$", told(layout.op), re.MULTILINE)
 
 
-def test_who_knows_a_derivative_all_the_same() -> None:
+def test_a_registered_derivative_replaces_the_reason() -> None:
     with without_new_gradients():
 
         @rx.register_gradient("relax.bitwise_not")
@@ -94,7 +94,7 @@ def test_an_operator_of_another_package() -> None:
     assert find_op("explained.twice").place == intrinsic and "this project's own" in explanation("explained.twice")
 
 
-def test_how_an_operator_of_another_package_fuses_and_what_slides() -> None:
+def test_explanations_cover_operators_of_packages() -> None:
     dialect = rx.Dialect("explained_windows", doc="Of this test.")
     dialect.op(
         "sum_pool", "x", infer=lambda call: call.x, pattern="out_ewise_fusable", doc="Sums of windows.",

@@ -82,7 +82,7 @@ def guarded(body: str, folder: Path) -> tuple[int, str, str]:
         ),
     ],
 )
-def test_how_work_can_end(body: str, code: int, out: str, errors: str, tmp_path: Path) -> None:
+def test_every_end_of_the_work_has_its_exit_code(body: str, code: int, out: str, errors: str, tmp_path: Path) -> None:
     assert guarded(body, tmp_path) == (code, out, errors)
 
 
@@ -101,7 +101,7 @@ def test_an_exception_is_not_the_guard_s_business(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
-def test_what_is_blamed_for_a_crash(tmp_path: Path) -> None:
+def test_a_crash_is_blamed_on_the_program(tmp_path: Path) -> None:
     code = PRELUDE.replace("{body}", "os.abort()").replace("work)", "work, blamed='the program')")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (1, "tool: error: the program crashed (SIGABRT)\n")

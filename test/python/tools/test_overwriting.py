@@ -95,7 +95,7 @@ def content(folder: Path) -> dict[str, bytes]:
         (relax_run, "m.rxa --compare m.onnx --profile-json=m.onnx", "--profile-json"),
     ],
 )
-def test_what_is_read_is_not_written(here: Path, tool: Any, arguments: str, option: str) -> None:
+def test_inputs_are_not_overwritten(here: Path, tool: Any, arguments: str, option: str) -> None:
     before = content(here)
     for _ in range(2):  # the second time from a cache, where there is one
         status, errors = run(tool, *arguments.split())
@@ -113,7 +113,7 @@ def test_from_the_cache(here: Path) -> None:
     assert content(here) == before
 
 
-def test_what_loses_nothing(here: Path) -> None:
+def test_older_outputs_are_overwritten(here: Path) -> None:
     """Overwrite older outputs, devices, and the file that a program was loaded from."""
     for _ in range(2):
         assert run(relax_compile, "m.onnx", "-o", "new.rxa") == (0, "")

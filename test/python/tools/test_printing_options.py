@@ -133,7 +133,7 @@ def test_debug_output_is_refused_with_the_reason(option: str) -> None:
         (("--mlir-pass-pipeline-local-reproducer",), "needs --mlir-pass-pipeline-crash-reproducer=<file>"),
     ],
 )
-def test_what_excludes_each_other(options: tuple[str, ...], message: str) -> None:
+def test_exclusive_options_are_refused(options: tuple[str, ...], message: str) -> None:
     code, _, errors = run(*options)
     assert code == 1 and message in errors
 
@@ -179,7 +179,7 @@ def test_a_local_reproducer_holds_the_pass_that_failed(tmp_path: Path) -> None:
     assert not file.exists(), "all went well"
 
 
-def test_texts_for_other_tools_tell_whose_version_they_are(tmp_path: Path) -> None:
+def test_texts_for_other_tools_state_the_version(tmp_path: Path) -> None:
     version = mlir_version().replace("MLIR", "LLVM")
     assert re.fullmatch(r"LLVM \d+\.\d+\.\d+\w*", version)
     assert run("--dump-irdl=tir")[1].startswith(f"// IRDL of {version}, by relax-mlir ")

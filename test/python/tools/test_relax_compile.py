@@ -243,7 +243,7 @@ def test_each_stage_is_reported_when_it_ends(tanh: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("options", "cores"), [("", 4), (" cores=1", 1)])
-def test_what_is_assumed_of_another_machine_is_told(options: str, cores: int, tanh: Path, tmp_path: Path) -> None:
+def test_verbose_output_states_the_assumed_machine(options: str, cores: int, tanh: Path, tmp_path: Path) -> None:
     target = f"--target=llvm{{cpu=x86-64-v3{options}}}"
     code, _, errors = outcome(tanh, "-o", tmp_path / "out.mlir", "-v", "--no-cache", "--emit=llvm", target)
     assert code == 0
@@ -294,7 +294,7 @@ def test_progress_on_terminals_only() -> None:
         assert stream.getvalue().endswith("\r\x1b[K" if shown else "")
 
 
-def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
+def test_nodes_that_cannot_be_imported_are_listed(tanh: Path, tmp_path: Path) -> None:
     bad = model(tmp_path / "bad.onnx", "Foo", "Foo", domain="my.domain")
     assert made(tanh, "--check") == f"{tanh}: all nodes can be imported\n"
     code, out, errors = outcome(bad, "--check")
@@ -400,7 +400,7 @@ def test_information() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_as_a_process(tanh: Path, tmp_path: Path) -> None:
+def test_the_process_writes_the_program_silently(tanh: Path, tmp_path: Path) -> None:
     done = subprocess.run([*COMMAND, tanh, "-o", tmp_path / "out.rxa"], capture_output=True, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     done = subprocess.run([*COMMAND, tanh, "-o", "/dev/null"], capture_output=True, timeout=600)

@@ -83,7 +83,7 @@ def programs(cache: DiskCache) -> int:
     return cache.sizes().get("programs", (0, 0))[0]
 
 
-def test_the_second_time_it_is_there(tmp_path: Path, cache: DiskCache) -> None:
+def test_the_second_run_uses_the_cache(tmp_path: Path, cache: DiskCache) -> None:
     source, out, again = model(tmp_path / "model.onnx"), tmp_path / "out.rxa", tmp_path / "again.rxa"
     assert not is_hit(source, "-o", out)
     again.write_text("old")
@@ -265,7 +265,7 @@ def test_rx_compile_warns_once_for_a_folder(tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_written_is_the_same_error(tmp_path: Path, cache: DiskCache) -> None:
+def test_write_errors_do_not_depend_on_the_cache(tmp_path: Path, cache: DiskCache) -> None:
     source = model(tmp_path / "model.onnx")
     made(source, "-o", tmp_path / "out.rxa")
     for out in (tmp_path / "none" / "out.rxa", tmp_path):

@@ -119,7 +119,7 @@ def test_two_parts_give_the_same_program(stop: str, start: str, model: Path, who
     assert out.read_bytes() == whole
 
 
-def test_what_codegens_get(model: Path) -> None:
+def test_partition_input_is_printed(model: Path) -> None:
     """Print the same module as rx.stages gives, without the table of a partition that has not run."""
     given = made(model, "--emit=partition-input", "--partition=example_npu")
     assert "relax.matmul" in given and "relax.call_external" not in given
@@ -128,7 +128,7 @@ def test_what_codegens_get(model: Path) -> None:
     assert "1 part by example_npu" in repr(rx.compile(rx.Module.parse(given), TARGET, partition="example_npu"))
 
 
-def test_what_codegens_of_kernels_get(model: Path) -> None:
+def test_partition_input_of_kernel_codegens_has_calls(model: Path) -> None:
     with codegen([("npu.any", is_op("relax.call_tir"))]):
         assert "relax.call_tir" in made(model, "--emit=partition-input", "--partition=npu")
         assert rx.stages(TARGET, partition="npu")["partition-kernels"]
@@ -199,5 +199,5 @@ def test_a_plan_that_does_not_fit_is_refused_with_the_reason(
         (["M", "--stop=plan", "--sign=key.pem"], "--sign is for programs"),
     ],
 )
-def test_what_does_not_go_together(arguments: list[str], message: str, model: Path) -> None:
+def test_conflicting_options_are_refused(arguments: list[str], message: str, model: Path) -> None:
     assert message in refused(*(str(model) if each == "M" else each for each in arguments))

@@ -54,7 +54,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_it_is_made_and_tested_in_a_fresh_environment_by_one_command(tmp_path: Path) -> None:
+def test_a_new_codegen_passes_in_a_fresh_environment(tmp_path: Path) -> None:
     """Install requirements from this environment, so that nothing is downloaded, and relax-mlir from its wheel."""
     (tmp_path / "source").mkdir()
     wheel = build_wheel(tmp_path / "source", tmp_path / "wheels")
@@ -191,7 +191,7 @@ def test_boards_behind_sockets_answer(quantized: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_was_not_asked_for_is_not_there(tmp_path: Path) -> None:
+def test_a_plain_codegen_has_no_optional_files(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     assert new_codegen("plain_npu", f"-o={folder}")[0] == 0
     texts = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}

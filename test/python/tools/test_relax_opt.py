@@ -246,7 +246,7 @@ def test_write_protection_is_respected(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
 
 
-def test_a_reproducer_for_a_device_does_not_remove_it(tmp_path: Path) -> None:
+def test_a_reproducer_does_not_remove_a_device(tmp_path: Path) -> None:
     device = tmp_path / "pipe"
     os.mkfifo(device)
     assert run("--cse", f"--mlir-pass-pipeline-crash-reproducer={device}").returncode == 0
@@ -346,7 +346,7 @@ def test_other_text_without_a_name_is_mlirs(text: str) -> None:
     assert not is_script("-", text)
 
 
-def test_options_of_other_tools_are_there() -> None:
+def test_options_of_other_tools_exist() -> None:
     """Name the tool of an unknown option, such as --emit."""
     tools = {"relax-compile": of_compile.OPTIONS, "relax-run": of_run.OPTIONS}
     assert options.tool_with("emit") == "relax-compile" and options.tool_with("benchmark") == "relax-run"

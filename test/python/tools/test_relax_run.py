@@ -161,7 +161,7 @@ def test_random_numbers_of_types(dtype: str) -> None:
     assert numbers.min() >= 0 or "float" in dtype
 
 
-def test_sizes_that_follow_from_others(program: Path, folder: Path) -> None:
+def test_missing_sizes_follow_from_inputs_and_shapes(program: Path, folder: Path) -> None:
     numpy.save("a.npy", numpy.ones(4, "float32"))
     assert "(13,)" in shown(program, "--function=longer", "--input=a=a.npy")
     assert "(7,)" in shown(program, "--function=longer", "--shape=a:2")
@@ -304,7 +304,7 @@ def test_outputs_that_are_the_same_for_other_inputs() -> None:
     assert compare.with_doubt(found, whole, whole, 1e-4) is found
 
 
-def test_what_is_close() -> None:
+def test_differences_are_compared_with_the_tolerance() -> None:
     ours = numpy.array([1, numpy.nan, numpy.inf, 0], "float32")
     assert compare.difference("y", ours, ours.copy(), 0) == compare.Difference(
         "y", 0.0, 0.0, True, worst="at [0]: 1 instead of 1"
@@ -323,7 +323,7 @@ def test_what_is_close() -> None:
     assert compare.difference("y", ours[:0], ours[:0], 1).is_close
 
 
-def test_a_comparison_that_cannot_fail_says_so() -> None:
+def test_a_comparison_that_cannot_fail_states_the_reason() -> None:
     small = numpy.array([3e-6, -2e-7, 0], "float32")
     for ours in (small, numpy.zeros_like(small)):
         found = compare.difference("y", ours, small, 1e-4)
@@ -448,7 +448,7 @@ def test_information() -> None:
         assert option in text
 
 
-def test_as_a_process(program: Path, folder: Path) -> None:
+def test_the_process_prints_the_same_as_main(program: Path, folder: Path) -> None:
     done = subprocess.run([*COMMAND, program, "--input=both.npz"], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == shown(program, "--input=both.npz")

@@ -85,7 +85,7 @@ def test_empty_lists(program: Path) -> None:
     assert "relax-run: note: output 'rows' is an empty list" in notes
 
 
-def test_what_compile_refuses(model: Path, tmp_path: Path) -> None:
+def test_wrong_shapes_of_lists_are_refused_by_compile(model: Path, tmp_path: Path) -> None:
     for shapes, message in [
         ([], "--shape 'xs:[(2,3),(?,3)]')"),
         (["xs:[?]"], "input 'o' is an optional: state whether it is passed, by its shape or None"),
@@ -101,7 +101,7 @@ def test_what_compile_refuses(model: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_run_refuses(program: Path, tmp_path: Path) -> None:
+def test_wrong_lists_are_refused_by_run(program: Path, tmp_path: Path) -> None:
     numpy.save(tmp_path / "x.npy", numpy.ones((4, 3), "float32"))
     for arguments, message in [
         ([f"--input=xs={tmp_path}/x.npy"], "the function has no input 'xs'; did you mean"),

@@ -14,7 +14,7 @@ IR = "module {\n}\n"
 @pytest.mark.parametrize(
     "pipeline", ["builtin.module(cse)", 'builtin.module(a{text="b \\ c" d={e}},f)', "builtin.module(a,\n b)"]
 )
-def test_what_goes_in_comes_out(pipeline: str, verify_each: bool) -> None:
+def test_reproducers_can_be_read(pipeline: str, verify_each: bool) -> None:
     text = reproducer_text(IR, pipeline, verify_each)
     assert reproducer_pipeline(text, "file") == (pipeline, verify_each)
 
@@ -28,7 +28,7 @@ def test_the_rest_keeps_its_lines() -> None:
     assert without_reproducer(IR) == IR
 
 
-def test_a_file_without_one() -> None:
+def test_a_file_without_a_reproducer_is_refused() -> None:
     with pytest.raises(RelaxError, match="--run-reproducer: the file holds no pipeline") as caught:
         reproducer_pipeline('module attributes {a.b = "mlir_reproducer: {}"} {}', "file")
     assert caught.value.location == "file"

@@ -64,7 +64,7 @@ def test_a_part_that_its_codegen_declines_and_a_workspace() -> None:
     assert found[-1].expected[0].shape == (3, 8) and len(found[-1].expected) == 1
 
 
-def test_sizes_that_no_input_of_a_kernel_has() -> None:
+def test_sizes_without_an_input_are_passed_to_kernels() -> None:
     """Pass n to the kernel, since 2 * n + 1 does not reveal it."""
     module = built(lambda x, y: relax.nn.softmax(relax.concat([x, x, y], axis=0)), ("n", 8), (1, 8))
     *_, last = each(module, [X, X[:1]])

@@ -109,7 +109,7 @@ def test_a_function_of_an_outer_module_is_not_found():
     ],
 )
 @pytest.mark.parametrize("name", ["@k", "@k::@inner"])
-def test_a_malformed_function_is_an_error_like_any_other(function, name):
+def test_a_malformed_function_is_an_error(function, name):
     call = f'"relax.call_tir"(%x) {{func = {name}}} : (tensor<4xf32>) -> tensor<4xf32>'
     with create_context(), pytest.raises(ir.MLIRError):
         ir.Module.parse(f"module {{ func.func @main({X}) {{ {call}\n return }}\n {function} }}")

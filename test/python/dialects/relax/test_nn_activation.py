@@ -53,7 +53,7 @@ def test_softmax_needs_an_axis_of_the_data(name: str, shape: list[Any], axis: in
 
 @draws(40)
 @given(st.data(), floats)
-def test_prelu_has_a_slope_for_each_channel_or_one(data: st.DataObject, dtype: str) -> None:
+def test_prelu_needs_one_slope_or_one_per_channel(data: st.DataObject, dtype: str) -> None:
     shape = data.draw(st.lists(st.integers(2, 5), min_size=1, max_size=4))
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     slopes = data.draw(st.integers(1, 5))

@@ -34,7 +34,7 @@ def attention_shapes(draw):
 
 @draws(40)
 @given(attention_shapes(), FLOATS)
-def test_attention_is_shaped_as_numpy_computes_it(shapes, dtype):
+def test_shapes_of_attention_equal_numpys(shapes, dtype):
     expected = numpy_attention(*map(numpy.zeros, shapes)).shape
     assert infer("relax.nn.attention", *(tensor(*shape, dtype=dtype) for shape in shapes)) == [
         tensor(*expected, dtype=dtype)
@@ -101,7 +101,7 @@ def test_sequences_of_several_lengths(longest):
     ]
 
 
-def test_an_unknown_batch_of_concatenated_sequences_is_one():
+def test_the_batch_of_concatenated_sequences_is_1():
     query, key, value, starts = VAR_LEN
     query = query._replace(shape=(None, *query.shape[1:]))
     assert infer("relax.nn.attention_var_len", query, key, value, starts, tensor(dtype="i32")) == [

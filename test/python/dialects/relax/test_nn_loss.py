@@ -26,7 +26,7 @@ def numpy_nll_loss(predictions, targets, weights, reduction):
 
 @draws(60)
 @given(SHAPES, st.integers(1, 4), st.sampled_from(["none", "sum", "mean"]), st.booleans(), FLOATS, INTEGERS)
-def test_nll_loss_is_shaped_as_numpy_computes_it(shape, classes, reduction, weighted, dtype, index):
+def test_shapes_of_nll_loss_equal_numpys(shape, classes, reduction, weighted, dtype, index):
     predictions = (*shape[:1], classes, *shape[1:])
     expected = numpy_nll_loss(
         numpy.zeros(predictions), numpy.zeros(shape, dtype=int), numpy.zeros(classes), reduction

@@ -146,7 +146,7 @@ def test_bucketize_of_unknown_ranks():
 
 @draws(30)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4), st.sampled_from(["i32", "i64", "f32"]))
-def test_a_multinomial_sample_for_each_uniform_one(batch, classes, samples, dtype):
+def test_multinomial_has_a_sample_per_uniform_number(batch, classes, samples, dtype):
     cumulative = numpy.cumsum(numpy.zeros((batch, classes)), axis=1)
     picked = cumulative[numpy.zeros(samples, int)]
     expected = (numpy.zeros((samples, 1)) > picked).sum(axis=1, keepdims=True).shape

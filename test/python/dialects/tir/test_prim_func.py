@@ -160,7 +160,7 @@ def test_a_pattern_is_written_and_read(pattern):
     assert op_pattern(Module.parse(str(module)).body.operations[0]) is pattern
 
 
-def test_patterns_are_ordered_as_upstream_numbers_them():
+def test_patterns_have_upstreams_numbers():
     names = ["elemwise", "broadcast", "injective", "comm_reduce", "out_ewise_fusable", "tuple", "opaque"]
     assert [OpPattern.parse(name) for name in names] == sorted(OpPattern) == [0, 1, 2, 3, 4, 7, 8]
 

@@ -84,7 +84,7 @@ def count(name, text):
     return text.count(f'"tir.{name}"')
 
 
-def test_what_is_pure():
+def test_operators_with_effects_are_not_pure():
     assert {OPS[name].family for name in IMPURE} == {"assertion", "calls", "memory", "results", "warp"}
     assert set(IMPURE) & {"call_extern", "call_pure_extern", "call_packed"} == {"call_extern", "call_packed"}
 

@@ -174,7 +174,7 @@ def test_calls_of_other_functions() -> None:
     np.testing.assert_allclose(of(lambda a: te.call_pure_extern("sinf", a, ty="f32") + a, x), np.sin(x) + x, rtol=1e-6)
 
 
-def test_numbers_of_rules_with_others() -> None:
+def test_numbers_of_rules_mix_with_te_values() -> None:
     x = np.arange(5, dtype="float32") - 2
     result = of(lambda a: rx.select(a > 0.0, rx.number(a), 0.0) + a * rx.number(a), x)
     np.testing.assert_array_equal(result, np.maximum(x, 0) + x * x)

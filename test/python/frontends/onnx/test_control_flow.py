@@ -55,7 +55,7 @@ def test_branches_whose_results_differ_in_size() -> None:
 _FOUND = "f = NonZero (x)  r = Transpose <perm = [1, 0]> (f)"
 
 
-def test_sizes_that_a_branch_finds_are_not_known_outside_of_it() -> None:
+def test_sizes_of_a_branch_stay_in_the_branch() -> None:
     """Name NonZero's columns separately in each region."""
     model = _model(f"""(bool c, float[n] x) => (int64[a, 1] y, int64[b] after) {{
         y = If (c) <

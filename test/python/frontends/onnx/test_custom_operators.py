@@ -154,7 +154,7 @@ def test_a_prim_func_in_python_is_made_for_each_type() -> None:
             assert (run(model("MyOp", shape=shape, dtype=dtype), x) == x[:, ::-1]).all()
 
 
-def test_a_prim_func_whose_name_the_graph_has() -> None:
+def test_a_prim_func_may_have_the_graphs_name() -> None:
     taught(lambda node: node.call_tir(TEXT.replace("@mirror", "@main"), [node.tensor(0)], node.value(0).info))
     x = floats(2, 3)
     assert (run(model("MyOp"), x) == x[:, ::-1]).all()

@@ -37,7 +37,7 @@ def _same(found: Any, wanted: Any, row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=_NAMES)
-def test_as_compiled(row: Row) -> None:
+def test_exported_operators_agree_with_compiled_operators(row: Row) -> None:
     static = module_with(_infos(row, False), row.body)
     given = rx.compile(static)["main"](*row.inputs)
     wanted = [array(each) for each in (given if isinstance(given, (tuple, list)) else (given,))]

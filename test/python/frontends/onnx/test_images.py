@@ -123,7 +123,7 @@ def test_antialiasing() -> None:
         resize(real(1, 2, 17, 16), [1, 1, 0.3, 0.5], symbolic=False, **settings)
 
 
-def test_antialiasing_with_more_weights_than_a_constant_should_have() -> None:
+def test_antialiasing_with_many_weights_agrees() -> None:
     resize(real(1, 1, 4200, 3), sizes=[1, 1, 4100, 2], mode="linear", antialias=1, symbolic=False)
 
 

@@ -51,7 +51,7 @@ def test_names_that_become_alike_stay_apart() -> None:
         _shapes(_model(["a-b", "a_b"], ["a_b"]), (2, 4), (5,))
 
 
-def test_a_question_mark_in_shapes_parts_what_the_model_calls_alike() -> None:
+def test_none_in_shapes_separates_sizes_of_one_name() -> None:
     square = _model(["b", "n", "n"], ["b", "n"])
     asked = {"x0": (None, None, None)}
     assert _shapes(square, (1, 2, 3), (1, 9), shapes=asked) == [(1, 2, 3), (1, 9)]
@@ -60,7 +60,7 @@ def test_a_question_mark_in_shapes_parts_what_the_model_calls_alike() -> None:
     assert _shapes(square, (1, 2, 2), (1, 2), shapes={"x0": (None, 2, None)}) == [(1, 2, 2), (1, 2)]
 
 
-def test_names_that_are_asked_for_are_not_given_to_others() -> None:
+def test_requested_names_are_not_generated() -> None:
     model = _model([None, None], ["?"])
     asked = {"x0": ("x0_1", None), "x1": ("2 * x1_0",)}
     assert _shapes(model, (2, 3), (4,), shapes=asked) == [(2, 3), (4,)]

@@ -93,7 +93,7 @@ def test_tensors_are_the_models_bytes() -> None:
         assert numpy.shares_memory(held, numpy.frombuffer(data, "u1"))
 
 
-def test_tensors_inside_of_a_file_come_to_where_programs_want_them(tmp_path: Path) -> None:
+def test_tensors_inside_of_a_file_are_aligned(tmp_path: Path) -> None:
     original = _products(64, 3)
     model = read_model(_saved(original, tmp_path / "m.onnx", external=False))
     for tensor, before in zip(model.proto.graph.initializer, original.graph.initializer, strict=True):

@@ -57,7 +57,7 @@ def test_the_skipped_part_is_broadcast() -> None:
 
 
 @pytest.mark.parametrize("opset", [9, 17])
-def test_normalizations_that_are_older_than_onnx_has_them(opset: int) -> None:
+def test_normalizations_of_older_opsets_are_imported(opset: int) -> None:
     inputs = {"x": _floats(2, 3, 8), "scale": _floats(8)}
     Compared(one_node("SimplifiedLayerNormalization", inputs, opset=opset, axis=-1))(*inputs.values())
     inputs["bias"] = _floats(8)

@@ -92,7 +92,7 @@ def test_products(trans_a: int, trans_b: int, batch_a: int, batch_b: int) -> Non
     Compared(model)(*inputs.values())
 
 
-def test_products_of_batches_as_they_are() -> None:
+def test_batched_fused_products_keep_their_batch() -> None:
     """Transpose nothing and keep the batch in front, without attributes."""
     inputs = {"a": _floats(2, 3, 4), "b": _floats(2, 4, 5)}
     Compared(one_node("FusedMatMul", inputs, domain=_DOMAIN))(*inputs.values())

@@ -252,7 +252,7 @@ def test_probabilities_that_are_alike_or_sure(steepness: float) -> None:
         compare("SVMClassifier", real(40, 2), 2, **given | {"prob_a": [steepness] * len(given["rho"])})
 
 
-def test_probabilities_for_other_pairs_than_there_are() -> None:
+def test_wrong_numbers_of_probabilities_are_refused() -> None:
     message = "'prob_a' has 3 numbers and 'prob_b' 2: 3 classes need 3 each, one for each pair"
     given = machine([1, 1, 1])
     assert message in refusal("SVMClassifier", real(2, 2), **given | {"prob_b": given["prob_b"][:2]})

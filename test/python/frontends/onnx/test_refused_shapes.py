@@ -107,7 +107,7 @@ def test_biases(op: str, left: Any, right: Any) -> None:
     assert "the bias (input 'c', f32 [5]) cannot be added to the product, f32 [" in text
 
 
-def test_sizes_that_contradict_each_other() -> None:
+def test_contradictory_sizes_are_refused() -> None:
     source = model([node("Add", "a b")], [tensor_info("a", ("n", 4)), tensor_info("b", ("n", 4))])
     text = message(source, shapes={"a": (2, 4), "b": (3, 4)})
     expected = "in the model 'n' is one size, and it is asked for as 2 (input 'a', dimension 0) and as 3 (input 'b', "

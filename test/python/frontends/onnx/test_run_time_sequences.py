@@ -34,7 +34,7 @@ def test_positions_at_run_time() -> None:
             compared.main(xs, floats(3), integer(where))
 
 
-def test_tensors_of_unknown_sizes_need_not_be_alike() -> None:
+def test_tensors_of_a_sequence_may_have_different_unknown_sizes() -> None:
     compared = Compared("""(float[n] x, float[n] y, int64 where) => (int64[1, a] at) {
         of_x = NonZero (x)
         of_y = NonZero (y)
@@ -130,7 +130,7 @@ def test_a_loop_without_turns_makes_an_empty_sequence() -> None:
     assert plain(compiled(_GROW)(integer(0), floats(4))) == []
 
 
-def test_a_sequence_that_begins_with_others() -> None:
+def test_a_sequence_may_begin_with_tensors_of_another_rank() -> None:
     """Append to a sequence that has tensors of another rank. A loop appends tensors of one rank."""
     text = """(int64 n, seq(float[]) xs, float[k] x) => (seq(float[]) all, float[p] first) {
         go = Constant <value = bool {1}> ()
@@ -269,7 +269,7 @@ def test_element_types() -> None:
         same(plain(main(x, integer(2))), [x[:2], x[2:4], x[4:]])
 
 
-def test_an_empty_sequence_here_and_one_of_another_type_there() -> None:
+def test_branches_may_return_an_empty_and_a_filled_sequence() -> None:
     main = compiled("""(bool c, int64[n] x) => (seq(int64[m]) ys) {
         ys = If (c) <
             then_branch = a () => (seq(int64[m]) r) { r = SequenceConstruct (x, x) },

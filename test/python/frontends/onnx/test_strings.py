@@ -65,7 +65,7 @@ def classifier(classes: int) -> Any:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_classifier_as_exporters_write_it(classes: int) -> None:
+def test_an_exported_classifier_has_string_labels(classes: int) -> None:
     zipped = node("ZipMap", ["scores"], ["p"], _ML, classlabels_strings=_WORDS[:classes])
     compare(model([classifier(classes), zipped], real(9, 3), ["label", "p"]), real(9, 3))
 

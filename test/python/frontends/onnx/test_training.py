@@ -42,7 +42,7 @@ def inputs(histories: str, dtype: str = "float32") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_first_step_is_another_one(dtype: str) -> None:
+def test_the_first_momentum_step_uses_the_whole_gradient(dtype: str) -> None:
     """Apply the whole gradient without correction in step 0, from one compilation for any size."""
     given = inputs("V", dtype)
     run = prepared("Momentum", given, 2, alpha=0.9, beta=0.25, norm_coefficient=0.5, mode="nesterov").run

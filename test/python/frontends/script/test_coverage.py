@@ -131,7 +131,7 @@ def programs(draw: Any) -> str:
 
 @draws(300)
 @given(programs())
-def test_what_is_shown_is_so(body: str) -> None:
+def test_writes_that_the_analysis_calls_whole_are_whole(body: str) -> None:
     """Visit each point: a write that the analysis calls whole must be whole. The converse need not hold."""
     shape = (4, 6)
     text = f"@T.prim_func\ndef f(C: T.Buffer({shape}, 'float32')):\n" + "".join(

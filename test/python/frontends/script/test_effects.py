@@ -79,7 +79,7 @@ def _on_the_way(a, c):
 
 
 @pytest.mark.parametrize("name", IN_AND_OUT)
-def test_what_is_not_replaced_goes_in_and_out(name):
+def test_buffers_that_are_partly_written_are_inputs_and_results(name):
     text, expected = IN_AND_OUT[name]
     executable = rx.compile(rx.Module.from_script(text))
     assert inputs(executable) == ["A", "C"]
@@ -139,7 +139,7 @@ def test_tiles_of_any_size_are_found_to_be_all():
     numpy.testing.assert_allclose(rx.compile(module)["main"](a), a @ a, rtol=1e-3, atol=1e-3)
 
 
-def test_a_schedule_of_tiles_goes_on_from_them():
+def test_a_schedule_continues_from_tiles_of_the_text():
     """Continue a schedule of tiles in the text.
 
     Its trace has only the added steps, and applies to the text's loops again.
@@ -177,7 +177,7 @@ def test_tiles_that_overlap(binding):
 
 
 @pytest.mark.parametrize("name", OUT)
-def test_what_is_replaced_comes_out(name):
+def test_buffers_that_are_overwritten_are_only_results(name):
     text, expected = OUT[name]
     executable = rx.compile(rx.Module.from_script(text))
     assert inputs(executable) == ["A"]
@@ -230,7 +230,7 @@ def test_a_graph_passes_what_goes_in_and_out():
 
 
 @pytest.mark.parametrize("also", ["", f"b = R.call_tir_inplace(cls.half, (a, c), [1], {OF_EIGHT})"])
-def test_what_a_result_is_left_with_is_zero(also):
+def test_the_unwritten_rest_of_a_result_is_zero(also):
     """Fill the rest of the result with zeros, with a separate buffer for the input and with an input that another call
     overwrites."""
     given = module(*([also] if also else []), f"d = R.call_tir(cls.half, (a,), {OF_EIGHT})", "return d")
@@ -238,7 +238,7 @@ def test_what_a_result_is_left_with_is_zero(also):
     numpy.testing.assert_array_equal(rx.compile(given)["main"](a, floats(8)), after(numpy.zeros(8), slice(4), a[:4]))
 
 
-def test_what_is_cleared_is_distinguished_from_a_function_of_that_name():
+def test_a_clearing_copy_differs_from_a_function_of_its_name():
     other = """    @T.prim_func
     def half_cleared(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
         for i in range(8):
@@ -294,7 +294,7 @@ def test_memory_that_passes_have_made_explicit():
     numpy.testing.assert_allclose(rx.compile(given)["main"](a, c), half + c + half, rtol=1e-5)
 
 
-def test_what_is_left_of_one_of_two_tensors_that_nothing_has_written_is_zero():
+def test_of_two_results_the_unwritten_one_is_cleared():
     both = """    @T.prim_func
     def both(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
         for i in range(4):
@@ -319,7 +319,7 @@ def test_another_name_of_a_tensor_sees_what_is_written_later(type_):
     numpy.testing.assert_allclose(rx.compile(given)["main"](a, a), after(a, slice(4), 2 * a[:4]), rtol=1e-6)
 
 
-def test_a_branch_does_not_write_what_is_around_it():
+def test_a_branch_that_writes_to_an_outer_tensor_is_refused():
     lines = ["if R.less(R.sum(a), R.sum(c)):", "    cls.half(a, t)", "    b = t", "else:", "    b = a", "return b"]
     with pytest.raises(rx.RelaxError, match="one branch of an `if` writes to a tensor that was allocated before"):
         module(ALLOCATED, *lines)
@@ -456,7 +456,7 @@ def test_a_unit_dimension_is_written_at_0(place):
 
 
 @pytest.mark.parametrize("view", ["strides=(STEP,)", "elem_offset=STEP"])
-def test_a_view_by_a_constant_is_one(view):
+def test_a_view_by_a_constant_is_refused(view):
     """Refuse a constant in a view.
 
     An undefined name would stand for the passed layout, which is contiguous, but a constant requires one.

@@ -70,7 +70,7 @@ def test_text_runs_nothing(argument):
         rx.Module.from_script(TEXT.format(argument))
 
 
-def test_what_a_function_raises_is_reported_with_its_place():
+def test_exceptions_in_emit_te_are_reported_with_the_line():
     with pytest.raises(rx.RelaxError, match=r"test_graph_te.py:\d+:\d+: 'failing' raised ValueError: no such thing"):
 
         @R.function

@@ -65,7 +65,7 @@ def test_an_init_as_a_block_of_its_own() -> None:
     np.testing.assert_allclose(np.from_dlpack(rx.compile(sch.mod)["main"](a)), a.sum(axis=1), rtol=1e-5)
 
 
-def test_what_is_read_in_other_steps_has_loops_of_its_own() -> None:
+def test_buffers_read_in_other_steps_have_separate_loops() -> None:
     """Limit a buffer's lifetime to one step of the loops around all of its uses."""
     sch = scheduled("""def f(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
     B = T.alloc_buffer((16,))
@@ -118,7 +118,7 @@ def test_sums_that_others_read_before_they_are_whole() -> None:
         scheduled(text).get_loops("C")
 
 
-def test_a_copy_for_each_step_that_needs_it() -> None:
+def test_blocks_that_repeat_a_computation_are_kept() -> None:
     """Repeat blocks that compute the same again, any number of times."""
     check(kernel("overlapping"), rx.Schedule(kernel("overlapping").module()))
     text = """def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):

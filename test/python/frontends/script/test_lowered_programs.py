@@ -257,7 +257,7 @@ def test_program_gives_what_numpy_gives(name):
         numpy.testing.assert_allclose(one, other, rtol=1e-6)
 
 
-def test_threads_that_launch_are_tensors_as_other_loops_are():
+def test_launched_threads_become_linalg():
     assert "linalg.generic" in str(launched) and "linalg.generic" in str(launched_by_name)
 
 
@@ -300,7 +300,7 @@ def bodies(draw):
 
 @draws(20)
 @given(bodies(), strategies.integers(0, 99))
-def test_loops_are_left_as_python_leaves_them(body, seed):
+def test_break_and_continue_have_pythons_effect(body, seed):
     counters = [f"k{depth}" for depth in range(4)]
     head = ["from relax_mlir.script import tir as T", "@T.prim_func",
             'def f(A: T.Buffer((16,), "int32"), B: T.Buffer((8,), "int32")):']  # fmt: skip

@@ -38,6 +38,6 @@ def test_numbers_without_end_are_refused(text):
 
 
 @pytest.mark.parametrize("text", ["1 // 0", "1.0 / 0", "10.0 ** 400", "1.5 << 2", "1 << -1", "(1, 2)[2]"])
-def test_what_python_refuses_is_reported(text):
+def test_expressions_that_python_refuses_are_reported(text):
     with pytest.raises(rx.RelaxError, match=r"<script>:4:\d+: this cannot be evaluated: "):
         read(text)

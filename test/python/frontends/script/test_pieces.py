@@ -81,7 +81,7 @@ def whole(text: str, read: Callable[[str], str]) -> str:
         return read(text)
 
 
-def test_pieces_are_read_as_the_whole_is(taken: list[str]) -> None:
+def test_pieces_and_the_whole_text_have_the_same_result(taken: list[str]) -> None:
     expected = whole(MIXED, located)
     del taken[:]
     assert located(MIXED) == expected

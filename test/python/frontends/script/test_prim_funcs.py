@@ -468,7 +468,7 @@ def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
 
 
 @pytest.mark.parametrize("loop", ["T.serial(1)", "T.grid(1)", "T.unroll(1)", "T.serial(2)"])
-def test_a_block_names_a_loop_around_it(loop):
+def test_a_block_can_use_an_outer_loops_variable(loop):
     main = rx.compile(
         rx.Module.from_script(f"""
 @T.prim_func

@@ -159,7 +159,7 @@ def test_error_shows_the_line_and_marks_what_is_wrong():
     ],
     ids=["parentheses", "signs", "blocks", "functions"],
 )
-def test_what_is_nested_too_deep_is_refused(text):
+def test_texts_nested_too_deep_are_refused(text):
     with pytest.raises(rx.RelaxError, match=r"too deep|too many|not Python"):
         rx.Module.from_script(text)
 

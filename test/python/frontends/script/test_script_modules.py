@@ -42,7 +42,7 @@ def test_text_a_file_and_a_function_are_read(tmp_path):
     assert {str(module) for module in [*modules, rx.Module.from_file(path)]} == {str(main)}
 
 
-def test_what_is_no_file_is_reported(tmp_path):
+def test_missing_and_binary_files_are_refused(tmp_path):
     with pytest.raises(rx.RelaxError, match=r"cannot read .*none\.py: No such file"):
         rx.Module.from_script(tmp_path / "none.py")
     path = tmp_path / "bytes.py"
@@ -277,12 +277,12 @@ def in_a_module(statement):
 
 
 @pytest.mark.parametrize("statement", ["pass", '"""What it is for."""', "SIZE = 4", 'I.module_attrs({"kind": "test"})'])
-def test_what_else_stands_in_a_module(statement):
+def test_a_module_may_contain_other_statements(statement):
     assert "relax.add" in str(rx.Module.from_script(in_a_module(statement)))
 
 
 @pytest.mark.parametrize("statement", ["for i in (): pass", "del M", "assert True", "R.add(1, 2)"])
-def test_what_is_nothing_of_a_module(statement):
+def test_foreign_statements_of_a_module_are_refused(statement):
     with pytest.raises(rx.RelaxError, match="a module contains functions, and calls of I") as raised:
         rx.Module.from_script(in_a_module(statement))
     assert ":4:5" in str(raised.value)

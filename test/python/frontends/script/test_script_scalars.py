@@ -173,7 +173,7 @@ def _repeated(a):
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_what_is_no_nest_runs_in_its_order(name):
+def test_loops_that_form_no_nest_run_in_order(name):
     body, expected = LOOPS[name]
     a = RNG.standard_normal(8).astype("float32")
     text = '@T.prim_func\ndef f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):\n'

@@ -320,7 +320,7 @@ OUTSIDE = prim(
         ),
     ],
 )
-def test_what_is_refused(text, message):
+def test_unsupported_printouts_are_refused(text, message):
     try:
         rx.Module.from_script(text)
     except rx.RelaxError as error:

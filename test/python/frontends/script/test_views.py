@@ -114,7 +114,7 @@ def test_a_number_next_to_what_is_written():
         ("T.ret(T.int32(7))\nC[0, 0] = A[0, 0]", "T.ret is only allowed at the end"),
     ],
 )  # fmt: skip
-def test_what_is_refused(body, message):
+def test_unsupported_views_are_refused(body, message):
     with pytest.raises(rx.RelaxError, match=message):
         rx.compile(rx.Module.from_script(prim(body)))
 

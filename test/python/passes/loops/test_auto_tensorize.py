@@ -144,7 +144,7 @@ def largest_sums(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"),
 """
 
 
-def test_what_fits_nothing_is_refused_with_the_reasons() -> None:
+def test_a_block_without_an_intrinsic_is_refused_with_reasons() -> None:
     sch = rx.Schedule(kernel("softmax").module())
     before = sch.show()
     with pytest.raises(rx.RelaxError, match=r"auto_tensorize\(S\): no intrinsic fits the block") as refused:

@@ -102,13 +102,13 @@ def test_a_function_may_decline(parent: str, case: str) -> None:
     assert fact["schedule"] != "by_the_unit" and fact["intrinsics"] == []
 
 
-def test_what_declines_is_right() -> None:
+def test_results_are_right_after_a_decline() -> None:
     x = np.random.default_rng(0).standard_normal((8, 16)).astype("float32")
     result = rx.compile(product(), device("llvm", copy=declining))["main"](x, x.reshape(16, 8))
     np.testing.assert_allclose(np.from_dlpack(result), x @ x.reshape(16, 8), rtol=1e-5, atol=1e-5)
 
 
-def test_what_does_not_decline_is_used() -> None:
+def test_an_accepting_rule_is_used() -> None:
     target = device("llvm", wait=wait_for_nothing)
     _, (fact,) = lowered(product(), target)
     assert fact["schedule"] == "by_the_unit" and fact["intrinsics"] == [f"{target}.dot"]

@@ -72,7 +72,7 @@ def test_injective(function: Callable[..., Any], shape: tuple[Any, ...], expecte
         (lambda: 1 / 0, "the index map: ZeroDivisionError"),
     ],
 )
-def test_what_is_no_index_map(function: Callable[..., Any], message: str) -> None:
+def test_functions_that_are_no_index_maps_are_refused(function: Callable[..., Any], message: str) -> None:
     with pytest.raises(rx.RelaxError, match=message):
         IndexMap.of(function)
 

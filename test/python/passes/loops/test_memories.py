@@ -82,20 +82,20 @@ def test_buffers_that_live_together_are_in_other_banks() -> None:
     check(kernel("matmul"), sch)
 
 
-def test_what_fits_in_no_bank_is_in_several() -> None:
+def test_a_buffer_larger_than_a_bank_spans_several() -> None:
     sch = rx.Schedule(kernel("chain").module())
     sch.cache_read("D", "A", BANKS)
     assert parts(sch, BANKS) == {"A_test_banks": (0, 1440)}
 
 
-def test_what_does_not_fit_is_refused_with_its_plan() -> None:
+def test_buffers_beyond_the_memory_are_refused_with_the_plan() -> None:
     sch = staged(SMALL)
     with pytest.raises(rx.RelaxError, match=r"'test\.small' has 64 bytes, buffers of @matmul take") as refused:
         rx.compile(sch.mod)
     assert "offset, bytes, buffer" in str(refused.value) and "C_test_small" in str(refused.value)
 
 
-def test_what_computes_in_a_memory_for_copies_is_refused() -> None:
+def test_computing_in_a_memory_for_copies_is_refused() -> None:
     with pytest.raises(rx.RelaxError, match="only copies and tensor intrinsics use that; tensorize it"):
         rx.compile(staged(COPIES).mod)
 

@@ -124,14 +124,14 @@ def test_memory_that_another_buffer_gets() -> None:
     assert device().device_waits(0, 0) == 2
 
 
-def test_what_threads_share_is_refused() -> None:
+def test_a_queue_shared_by_threads_is_refused() -> None:
     sch, (i, *_) = tiles()
     sch.parallel(i)
     with pytest.raises(rx.RelaxError, match="threads of"):
         rx.compile(sch.mod)
 
 
-def test_what_is_read_at_computed_places_has_no_versions() -> None:
+def test_buffers_read_at_computed_indices_cannot_be_pipelined() -> None:
     sch = rx.Schedule(kernel("gather").module())
     _, j = sch.get_loops("B")
     for buffer in ("A", "I"):
@@ -156,7 +156,7 @@ def test_operands_elsewhere_are_refused_with_the_step() -> None:
         sch.tensorize(loops[1], "device.product")
 
 
-def test_what_is_registered_is_checked() -> None:
+def test_wrong_memories_and_intrinsics_are_refused() -> None:
     with pytest.raises(rx.RelaxError, match="has a wait= function for copies, but no copy= function"):
         rx.schedules.register_memory("device.other", bytes=64, wait=lambda pending: None)
     with pytest.raises(rx.RelaxError, match="100 bytes cannot form 2 banks"):

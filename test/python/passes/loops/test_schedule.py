@@ -94,7 +94,7 @@ def test_any_name_can_stand_in_a_text(name: str) -> None:
     assert rx.Schedule(module, trace=sch.trace).show() == sch.show()
 
 
-def test_what_has_two_readers_is_one_block() -> None:
+def test_a_tensor_with_two_readers_is_one_block() -> None:
     """Keep one block, even if it reads only at computed places."""
     a = te.placeholder((6,), name="A")
     b = te.compute((6,), lambda i: te.if_then_else(i >= 1, a[i - 1], 0.0), name="B")
@@ -402,7 +402,7 @@ func.func @product(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %out: tensor<?x?xf3
     assert agrees(graph()) and seen[1:] == ["operator"], "with a relu it is another structure"
 
 
-def test_what_a_rule_declines_is_planned_as_ever(forgotten: None) -> None:
+def test_kernels_that_a_rule_declines_are_planned(forgotten: None) -> None:
     @rx.register_schedule(operator="relax.matmul", target="llvm")
     def never(function: Any, context: Any) -> Any:
         context.schedule(function).get_loops  # noqa: B018  # begun, and left

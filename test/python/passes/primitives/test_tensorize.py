@@ -62,7 +62,7 @@ def tiled(name: str = "matmul_relu") -> tuple[rx.Schedule, Any, list[Any]]:
     return sch, block, [i, j, k, rows, columns, steps]
 
 
-def test_it_computes_the_nest() -> None:
+def test_an_intrinsic_replaces_the_nest() -> None:
     sch, block, (_, j, k, rows, _, _) = tiled()
     sch.decompose_reduction(block, k)
     sch.tensorize(rows, "tests.tile")
@@ -83,7 +83,7 @@ def test_of_a_copy_in_another_layout() -> None:
     del i, j
 
 
-def test_what_a_reduction_starts_from_is_filled_before() -> None:
+def test_the_initial_value_of_a_tensorized_reduction_is_written_before() -> None:
     sch, _, (*_, rows, _, _) = tiled()
     sch.tensorize(rows, "tests.tile")
     check(kernel("matmul_relu"), sch)
@@ -119,7 +119,7 @@ def test_refusals_tell_the_difference() -> None:
     assert "has points only where" in refusal("tests.tile", kernel_name="matmul")
 
 
-def test_what_it_computes_stays_so() -> None:
+def test_loops_inside_of_an_intrinsic_cannot_change() -> None:
     sch, block, (_, _, k, rows, columns, steps) = tiled()
     sch.decompose_reduction(block, k)
     sch.tensorize(rows, "tests.tile")
@@ -196,7 +196,7 @@ func.func @own(%a: memref<8xf32>) attributes {tir.prim_func} {
         (described('C: T.Buffer((8,), "float32"), ' + AB, COPY), "must use all parameters: 'C' is unused"),
     ],
 )
-def test_what_describes_no_intrinsic_is_refused(description: rx.Module, message: str) -> None:
+def test_malformed_descriptions_of_intrinsics_are_refused(description: rx.Module, message: str) -> None:
     with pytest.raises(rx.RelaxError, match=re.escape(message)):
         rx.register_tensor_intrin("tests.bad", description)(emit)
 
@@ -206,7 +206,7 @@ def test_a_second_one_of_a_name_is_refused() -> None:
         rx.register_tensor_intrin("tests.tile", product(1, 1, 1))(lambda a, b, c: None)
 
 
-def test_te_describes_one_too() -> None:
+def test_te_can_describe_an_intrinsic() -> None:
     a = te.placeholder((8,), name="A")
     doubled = te.compute((8,), lambda i: a[i] * 2.0, name="B")
 
@@ -233,7 +233,7 @@ def emit_of_no_dialect(a: Any, b: Any, c: Any) -> None:
     ir.Operation.create("x86vector.nothing_like_it", operands=[a, b, c])
 
 
-def test_what_is_emitted_of_a_dialect_that_is_not_loaded() -> None:
+def test_emitting_an_unloaded_dialect_is_refused() -> None:
     """Load the dialect: MLIR would make unregistered operations of it, and crash on them later."""
     sch, block, (_, _, k, rows, _, _) = tiled()
     sch.decompose_reduction(block, k)

@@ -98,7 +98,7 @@ def growing() -> Executable:
     return Executable(of_model(module, donate=["past"]))
 
 
-def test_what_a_call_writes_to_comes_back(fake: FakeDriver) -> None:
+def test_buffers_written_by_a_call_are_copied_back(fake: FakeDriver) -> None:
     """Grow a buffer in place, by a cache and by arrays."""
     call: Any = growing().copying()["main"]
     cache, rows = call.cache(), numpy.arange(12, dtype="float32").reshape(6, 2)
@@ -109,7 +109,7 @@ def test_what_a_call_writes_to_comes_back(fake: FakeDriver) -> None:
     assert (grown == rows).all() and (products == rows[4:] @ rows.T).all()
 
 
-def test_what_is_written_to_must_be_seen(fake: FakeDriver) -> None:
+def test_a_written_argument_that_is_a_list_is_refused(fake: FakeDriver) -> None:
     with pytest.raises(UnsupportedArray, match="'past' is written to, which would not be seen in a list"):
         growing().copying()["main"].packed(numpy.zeros((1, 2), "float32"), [[1.0, 2.0]], numpy.zeros((1, 0)))
 
@@ -145,7 +145,7 @@ def test_a_host_array_is_refused_by_name(fake: FakeDriver) -> None:
     assert not fake.launches
 
 
-def test_tensors_of_the_device_stay_there(fake: FakeDriver) -> None:
+def test_tensors_of_the_device_are_not_copied(fake: FakeDriver) -> None:
     program = Executable(by_hand(launch(0)))
     x = on_device(program, X)
     fake.calls.clear()
@@ -203,7 +203,7 @@ def test_a_framework_makes_the_results_where_it_offers_to(fake: FakeDriver) -> N
     assert len(deleted) == 1
 
 
-def test_what_a_kernel_asserts_is_raised_once(fake: FakeDriver) -> None:
+def test_a_kernels_assertion_is_raised_once(fake: FakeDriver) -> None:
     """Raise a kernel's assertion once, at the next wait or at the next call."""
     program = Executable(by_hand("  %source = llvm.call @__relax_device_record(%table) : (!llvm.ptr) -> !llvm.ptr"
                                  + launch(1, "%source")))  # fmt: skip
@@ -221,7 +221,7 @@ def test_what_a_kernel_asserts_is_raised_once(fake: FakeDriver) -> None:
     program.synchronize()
 
 
-def test_reading_back_raises_it_too(fake: FakeDriver) -> None:
+def test_reading_an_element_raises_the_assertion(fake: FakeDriver) -> None:
     body = (
         "  %source = llvm.call @__relax_device_record(%table) : (!llvm.ptr) -> !llvm.ptr"
         + launch(1, "%source")
@@ -266,7 +266,7 @@ def test_memory_of_the_device(fake: FakeDriver) -> None:
         ("cuMemAllocAsync", 719, RuntimeError, "main: result #0: cuMemAllocAsync: CUDA_ERROR_LAUNCH_FAILED: LAUNCH"),
     ],
 )  # fmt: skip
-def test_what_the_driver_refuses_in_a_call(
+def test_driver_errors_of_calls_are_raised(
     fake: FakeDriver, name: str, status: int, error: type[Exception], expected: str
 ) -> None:
     program = Executable(by_hand(launch(0)))
@@ -280,7 +280,7 @@ def test_what_the_driver_refuses_in_a_call(
     assert (program.copying()["main"](X) == 2 * X).all()
 
 
-def test_how_many_blocks_a_launch_takes(fake: FakeDriver) -> None:
+def test_launches_with_too_many_blocks_are_refused(fake: FakeDriver) -> None:
     def launching(blocks: int) -> Any:
         return Executable(by_hand(f"  %many = arith.constant {blocks} : i64" + launch(0, blocks="%many"))).copying()[
             "main"

@@ -146,7 +146,7 @@ def test_element_types_that_numpy_lacks(device: EmulatedCuda) -> None:
     numpy.testing.assert_array_equal(found.astype("float32"), wanted.astype("float32"))
 
 
-def test_what_is_no_row_is_refused(device: EmulatedCuda) -> None:
+def test_arguments_that_are_no_rows_are_refused(device: EmulatedCuda) -> None:
     main: Any = Executable(attention())["main"]
     q, k, v = (CudaTensor(device, each) for each in drawn(0, 1))
     wrong = CudaTensor(device, numpy.zeros((1, HEADS, 2, SIZE), "float64"))

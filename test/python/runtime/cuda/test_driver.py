@@ -14,7 +14,7 @@ from relax_mlir.runtime.cuda import driver as driver_module
 from relax_mlir.runtime.cuda.driver import DeviceError, DriverError, driver, use_library
 
 
-def test_what_it_tells() -> None:
+def test_the_driver_reports_version_and_devices() -> None:
     library = FakeDriver(devices=3)
     with use_library(library) as found:
         assert driver() is found
@@ -67,14 +67,14 @@ def test_libraries_are_one_in_the_others_place() -> None:
         assert driver() is outer
 
 
-def test_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_driver_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "LIBRARY", "libof_another_name.so.1")
     driver_module._of_system.cache_clear()
     with pytest.raises(DeviceError, match=r"^no NVIDIA driver: libof_another_name\.so\.1 cannot be loaded: .*name"):
         driver()
 
 
-def test_what_needs_no_device_loads_no_driver() -> None:
+def test_importing_the_runtime_does_not_load_the_driver() -> None:
     """Check that importing the runtime does not import the folder `runtime/cuda`, which opens the library."""
     code = "import sys, relax_mlir.runtime; print([name for name in sys.modules if 'runtime.cuda.' in name])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)

@@ -89,7 +89,7 @@ def warmed(device: EmulatedCuda, graphs: bool | None = None) -> Executable:
     return run
 
 
-def test_what_it_is_worth_to_record_is_recorded_at_the_third_call(device: EmulatedCuda) -> None:
+def test_profitable_graphs_are_recorded_at_the_third_call(device: EmulatedCuda) -> None:
     run = Executable(programs())
     assert run.graphs == ("main",)
     for expected in ((True, False), (True, False), (True, True), (False, True), (False, True)):
@@ -150,7 +150,7 @@ def test_an_estimate(function: Signature, expected: bool) -> None:
     assert is_faster(function, 1e12) == expected
 
 
-def test_the_device_says_how_fast_its_memory_is(device: EmulatedCuda) -> None:
+def test_the_estimate_depends_on_the_devices_bandwidth(device: EmulatedCuda) -> None:
     function = signature(100, 20 << 20)
     assert is_faster(function, 8e12) and not is_faster(function, 2e11)
 
@@ -198,7 +198,7 @@ def test_the_stream_of_each_thread_is_one_for_each(device: EmulatedCuda) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", [0, 1, 2])
-def test_what_another_thread_records_goes_on(device: EmulatedCuda, mode: int) -> None:
+def test_another_threads_capture_continues(device: EmulatedCuda, mode: int) -> None:
     """Continue another thread's capture: in the usual mode it fails if any thread allocates memory or queries an
     event."""
     run = Executable(programs())
@@ -232,7 +232,7 @@ def test_what_another_thread_records_goes_on(device: EmulatedCuda, mode: int) ->
         ("cuMemcpyDtoDAsync_v2", 1),
     ],
 )  # fmt: skip
-def test_what_the_driver_refuses_to_record_is_launched_one_by_one(device: EmulatedCuda, name: str, code: int) -> None:
+def test_after_a_refused_capture_graphs_stay_off(device: EmulatedCuda, name: str, code: int) -> None:
     """From then on: nothing has asked for a graph."""
     run = Executable(programs())
     for _ in range(2):
@@ -254,7 +254,7 @@ def test_a_graph_that_fails_later_is_left(device: EmulatedCuda) -> None:
 
 
 @pytest.mark.parametrize("name", ["cuEventRecord", LAUNCH])
-def test_what_fails_next_to_a_graph_is_raised(device: EmulatedCuda, name: str) -> None:
+def test_errors_outside_of_a_capture_are_raised(device: EmulatedCuda, name: str) -> None:
     run = Executable(programs())
     for _ in range(2):
         run["main"](*given(device))
@@ -266,7 +266,7 @@ def test_what_fails_next_to_a_graph_is_raised(device: EmulatedCuda, name: str) -
     assert is_right(device, run["main"](*given(device))) and not device.stack()
 
 
-def test_a_driver_that_knows_no_graphs_launches_one_by_one(device: EmulatedCuda) -> None:
+def test_without_graphs_in_the_driver_kernels_are_launched_one_at_a_time(device: EmulatedCuda) -> None:
     del device.cuGraphInstantiateWithFlags
     run = Executable(programs())
     assert run.graphs == ()
@@ -298,7 +298,7 @@ def test_the_first_failure_is_reported(device: EmulatedCuda) -> None:
 
 
 @pytest.mark.parametrize("graphs", ["yes", 1, 0, [], 1.0])
-def test_what_is_no_answer_is_refused(device: EmulatedCuda, graphs: Any, tmp_path: Path) -> None:
+def test_wrong_values_of_graphs_are_refused(device: EmulatedCuda, graphs: Any, tmp_path: Path) -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((4,))]) as f:
         (x,) = f

@@ -82,7 +82,7 @@ def count(device: EmulatedCuda, call: Callable[[], Any]) -> tuple[int, int, Any]
     return len(device.calls(LAUNCH)) - before[0], len(device.calls(GRAPH)) - before[1], result
 
 
-def test_it_is_recorded_once_and_replayed(device: EmulatedCuda) -> None:
+def test_a_graph_is_recorded_once_and_replayed(device: EmulatedCuda) -> None:
     """Pass other arrays at other addresses each time: a graph with the first addresses would repeat the first
     result."""
     run = Executable(picking(), graphs=True)
@@ -117,7 +117,7 @@ def test_unknown_sizes_are_launched_kernel_by_kernel(device: EmulatedCuda) -> No
         numpy.testing.assert_allclose(y.sum(1), numpy.ones(size), rtol=1e-5)
 
 
-def test_what_the_host_reads_is_launched_kernel_by_kernel(device: EmulatedCuda) -> None:
+def test_branches_on_device_values_are_launched_kernel_by_kernel(device: EmulatedCuda) -> None:
     """Launch kernels one by one for a branch on a device value: a graph would record one branch."""
     run = Executable(rx.compile(rx.Module.parse(BRANCH), target="cuda")._artifact, graphs=True)
     x = X[0, :4]
@@ -126,7 +126,7 @@ def test_what_the_host_reads_is_launched_kernel_by_kernel(device: EmulatedCuda) 
     assert not device.calls(GRAPH)
 
 
-def test_what_a_call_writes_to_is_the_callers(device: EmulatedCuda) -> None:
+def test_a_replayed_graph_writes_to_the_callers_arrays(device: EmulatedCuda) -> None:
     run = Executable(rx.compile(rx.Module.parse(IN_PLACE), target="cuda")._artifact, graphs=True)
     for number in range(3):
         x = numpy.full(4, number, "float32")
@@ -134,7 +134,7 @@ def test_what_a_call_writes_to_is_the_callers(device: EmulatedCuda) -> None:
     assert len(device.calls(GRAPH)) == 3
 
 
-def test_what_kernels_assert_is_raised_and_gone(device: EmulatedCuda) -> None:
+def test_an_assertion_in_a_graph_does_not_affect_later_calls(device: EmulatedCuda) -> None:
     run = Executable(picking(), graphs=True)
     call = run.copying()["main"]
     for _ in range(3):
@@ -144,7 +144,7 @@ def test_what_kernels_assert_is_raised_and_gone(device: EmulatedCuda) -> None:
     assert len(device.calls(GRAPH)) == 6
 
 
-def test_it_is_reported_to_the_thread_that_launched_it(device: EmulatedCuda) -> None:
+def test_an_assertion_is_raised_in_the_thread_that_launched_the_graph(device: EmulatedCuda) -> None:
     """Another thread has recorded the graph."""
     run = Executable(picking(), graphs=True)
     thread = threading.Thread(target=lambda: run.copying()["main"](X, numpy.array([0, 1, 2])))
@@ -160,7 +160,7 @@ def test_it_is_reported_to_the_thread_that_launched_it(device: EmulatedCuda) -> 
         run.synchronize()
 
 
-def test_it_is_on_the_callers_stream_behind_its_last_launch(device: EmulatedCuda) -> None:
+def test_a_graph_is_launched_on_the_callers_stream(device: EmulatedCuda) -> None:
     import tvm_ffi
 
     run = Executable(picking(), graphs=True)
@@ -243,7 +243,7 @@ def test_a_profile_is_of_kernels(device: EmulatedCuda) -> None:
         ("cuEventRecord", 400),
     ],
 )  # fmt: skip
-def test_what_the_driver_refuses_is_raised_by_name(device: EmulatedCuda, name: str, code: Any) -> None:
+def test_errors_of_the_driver_are_raised_by_name(device: EmulatedCuda, name: str, code: Any) -> None:
     """Raise the driver's error by name, and record in the next call if the driver allows it."""
     run = Executable(picking(), graphs=True)
     device.fail[name] = code if isinstance(code, tuple) else (1, code)

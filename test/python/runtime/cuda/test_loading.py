@@ -81,7 +81,7 @@ def test_a_tensor_outlives_its_program(fake: FakeDriver, doubling: Artifact) -> 
     assert fake.calls == ["cuCtxPushCurrent_v2", "cuMemFreeAsync", "cuCtxPopCurrent_v2"] and not fake.leaks
 
 
-def test_it_is_on_the_callers_stream(fake: FakeDriver, doubling: Artifact) -> None:
+def test_launches_use_the_callers_stream(fake: FakeDriver, doubling: Artifact) -> None:
     import tvm_ffi
 
     program = Executable(doubling, device="cuda:1")
@@ -127,7 +127,7 @@ def test_constants_are_uploaded_once(fake: FakeDriver) -> None:
         ({"cuMemAllocAsync": None}, "the NVIDIA driver has no cuMemAllocAsync: it is too old, CUDA 11.2"),
     ],
 )
-def test_what_the_driver_lacks(doubling: Artifact, change: dict[str, Any], expected: str) -> None:
+def test_a_driver_with_missing_functions_is_refused(doubling: Artifact, change: dict[str, Any], expected: str) -> None:
     library = FakeDriver(KERNELS)
     for name, value in change.items():
         setattr(library, name, value)
@@ -138,7 +138,7 @@ def test_what_the_driver_lacks(doubling: Artifact, change: dict[str, Any], expec
     assert not library.leaks and not library.contexts
 
 
-def test_what_code_the_device_refuses(fake: FakeDriver, doubling: Artifact) -> None:
+def test_code_for_another_device_is_refused(fake: FakeDriver, doubling: Artifact) -> None:
     def with_code(**changes: Any) -> Artifact:
         return replace(doubling, devices=(replace(doubling.devices[0], **changes),))
 
@@ -181,7 +181,7 @@ def test_ptx_is_loaded_where_machine_code_is_not_for_the_device(
     )
 
 
-def test_what_no_code_helps(fake: FakeDriver, doubling: Artifact) -> None:
+def test_failures_that_other_code_would_repeat_are_raised_at_once(fake: FakeDriver, doubling: Artifact) -> None:
     fake.failing["cuModuleLoadDataEx"] = 2
     assert "has no room for the program's kernels" in refusal(with_machine_code(doubling))
     assert fake.calls.count("cuModuleLoadDataEx") == 1, "PTX would have no room either"
@@ -205,7 +205,7 @@ def test_launches_may_ask_for_much_shared_memory(
     assert fake.settings == ([(500, 8, 99 * 1024), (501, 8, 99 * 1024)] if is_asked else [])
 
 
-def test_which_devices_there_are(fake: FakeDriver, doubling: Artifact) -> None:
+def test_unknown_devices_are_refused(fake: FakeDriver, doubling: Artifact) -> None:
     assert refusal(doubling, device="cuda:2") == "no device cuda:2: there is cuda:0 to cuda:1"
     fake.devices = 1
     assert refusal(doubling, device="cuda:1") == "no device cuda:1: there is only cuda:0"
@@ -251,7 +251,7 @@ def test_a_cpus_program_does_not_ask_for_the_driver(monkeypatch: pytest.MonkeyPa
         Executable(doubling)
 
 
-def test_what_is_not_set_is_refused(fake: FakeDriver, doubling: Artifact) -> None:
+def test_a_program_without_a_device_is_refused(fake: FakeDriver, doubling: Artifact) -> None:
     from relax_mlir.runtime.executable import _find, _load_objects
 
     module = _load_objects(doubling.objects, doubling)
@@ -261,7 +261,7 @@ def test_what_is_not_set_is_refused(fake: FakeDriver, doubling: Artifact) -> Non
         _find(module, "__relax_set_device")(1, 2)
 
 
-def test_what_is_given_back_stays_with_the_process(fake: FakeDriver, doubling: Artifact) -> None:
+def test_the_memory_pool_keeps_freed_memory(fake: FakeDriver, doubling: Artifact) -> None:
     """Set the pool's threshold once per device. Otherwise the pool returns its memory to the system at each wait."""
     programs = [Executable(doubling, device=device) for device in ("cuda:1", "cuda:1", "cuda:0")]
     assert fake.pools == {(2041, 4): 2**64 - 1, (2040, 4): 2**64 - 1} and programs
@@ -273,6 +273,6 @@ def test_a_device_without_memory_pools(fake: FakeDriver, doubling: Artifact) -> 
     assert "the device has no memory pools (cuMemAllocAsync)" in refusal(doubling)
 
 
-def test_it_tells_what_it_is_for(doubling: Artifact) -> None:
+def test_repr_names_kernels_and_device(doubling: Artifact) -> None:
     shown = repr(Executable(doubling, load_later=True))
     assert "2 kernels for cuda (sm_80, ptx)" in shown.splitlines()[0]

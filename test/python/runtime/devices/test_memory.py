@@ -61,7 +61,7 @@ def with_rows(pages: Any, rows: Any, slots: Sequence[int]) -> Any:
     return found
 
 
-def test_donated_arrays_are_updated_where_they_are(target: str) -> None:
+def test_donated_arrays_are_updated_in_place(target: str) -> None:
     program, expected = appending(target), numpy.zeros((PAGES, PLACES, HEADS, SIZE), "float32")
     pages, main = program.memory.zeros(expected.shape, "float32"), program.copying()["main"]
     for seed, slots in enumerate(([5, 0], [23], [1, 2, 3, 6])):

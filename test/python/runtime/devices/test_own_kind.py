@@ -110,7 +110,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("toy")
-def test_a_program_runs_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_runs_on_a_registered_device(monkeypatch: pytest.MonkeyPatch) -> None:
     program = rx.runtime.Executable(by_hand(launch(0), kind="toy"))
     call, x = program.copying()["main"], numpy.arange(5, dtype="float32")
     assert program.device == "toy:0"

@@ -69,7 +69,7 @@ def test_static_shared_memory() -> None:
         resources(_program("sm_80", most.format(STATIC_SHARED + 16)), "sm_80")
 
 
-def test_what_some_have_alone() -> None:
+def test_only_some_architectures_have_matrix_instructions() -> None:
     assert [name for name, arch in ARCHS.items() if arch.has_wgmma] == ["sm_90a"]
     assert [name for name, arch in ARCHS.items() if arch.has_tcgen05] == ["sm_100a", "sm_103a"]
     assert [name for name, arch in ARCHS.items() if not arch.has_tma] == ["sm_80", "sm_86", "sm_87", "sm_89"]

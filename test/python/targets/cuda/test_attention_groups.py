@@ -129,7 +129,9 @@ def test_rows_of_caches_behind_the_last_one_are_never_read() -> None:
         (ARCH, 512, 100, ""),
     ],
 )
-def test_who_multiplies(arch: str, queries: int | str, size: int, instruction: str) -> None:
+def test_attention_uses_the_instruction_of_the_device(
+    arch: str, queries: int | str, size: int, instruction: str
+) -> None:
     text = optimized("float16", size, arch, queries)
     assert {each for each in ("wgmma", "mma.sync") if each in text} == ({instruction} if instruction else set())
 
@@ -141,7 +143,7 @@ def test_who_multiplies(arch: str, queries: int | str, size: int, instruction: s
     [("float16", 64, 128), ("bfloat16", 64, 128), ("bfloat16", 80, 255), ("float16", 128, 255), ("float16", 256, 255)],
 )
 @pytest.mark.parametrize("options", [{}, FIRST, WINDOW], ids=str)
-def test_what_kernels_take(dtype: str, size: int, most: int, options: Any) -> None:
+def test_attention_kernels_do_not_spill(dtype: str, size: int, most: int, options: Any) -> None:
     """Check the occupancy: two blocks per multiprocessor for small heads, one for large heads.
 
     No product waits for more than its factors.

@@ -108,7 +108,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @needs_ptxas
-def test_what_kernels_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gpu_code_prints_registers_and_plans(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gpu_code.main([str(folder), "--models", "digits", "--arch", "sm_80", "--kernels", "--strict"]) == 0
     _, row, *products = capsys.readouterr().out.splitlines()
     model, arch, kernels, launches, registers, _, spills, *_ = row.split()
@@ -192,7 +192,7 @@ def test_no_first_result_without_a_device(capsys: pytest.CaptureFixture[str]) ->
 # ---- bench/gpu_traffic.py ----
 
 
-def test_what_is_moved_relative_to_what_has_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_traffic_equals_the_minimum(capsys: pytest.CaptureFixture[str]) -> None:
     assert gpu_traffic.main(["--only", "rows of 16"]) == 0
     _, *rows = capsys.readouterr().out.splitlines()
     assert len(rows) == 4 and all(row.split()[-2:] == ["1.00", "1.00"] for row in rows)

@@ -143,7 +143,7 @@ def test_heads_are_adjacent() -> None:
     assert COPY in code
 
 
-def test_what_is_done_to_results() -> None:
+def test_epilogues_are_fused_into_products_with_bulk_copies() -> None:
     def body(a: Any, b: Any, bias: Any) -> Any:
         return relax.nn.relu(relax.add(relax.matmul(a, b), bias))
 
@@ -185,7 +185,7 @@ def test_graphs_have_maps_of_their_own_memory() -> None:
     assert len(library.calls("cuGraphLaunch")) == 3 and len(library.calls(ENCODE)) == 2
 
 
-def test_what_comes_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_and_unknown_sizes_are_not_copied_in_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use cp.async for windows and unknown sizes, and on other devices for everything."""
     known: list[Sizes] = [(256, 256), (256, 256)]
     for arch in ("sm_80", "sm_90", "sm_100", "sm_120"):
@@ -207,7 +207,7 @@ def test_what_comes_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_ptxas
 @pytest.mark.parametrize("dtype", ["float16", "int8"])
-def test_the_assembler_takes_them(dtype: str) -> None:
+def test_the_assembler_accepts_bulk_copies_without_spills(dtype: str) -> None:
     shapes = [(1, 4096, 1, 4096), (4096, 1, 1, 4096)]
     program = built(shapes, lambda x, w: along_steps(x, w, dtype), dtype, opt_level=3)
     assert "wgmma.mma_async.sync.aligned.m64n256k" in code_of(program) and COPY in code_of(program)

@@ -81,7 +81,7 @@ def test_slices_have_copies_for_the_time_of_a_call(device: EmulatedCuda) -> None
         assert not taken(device)
 
 
-def test_one_element_and_none_are_read_where_they_are(device: EmulatedCuda) -> None:
+def test_up_to_one_element_is_not_copied(device: EmulatedCuda) -> None:
     run = program([rx.tensor(("n",)), rx.tensor(())], relax.add)
     for count in (0, 1, 2):
         device.log.clear()
@@ -90,7 +90,7 @@ def test_one_element_and_none_are_read_where_they_are(device: EmulatedCuda) -> N
         assert len(device.calls("cuMemcpyDtoDAsync_v2")) == (count > 1)
 
 
-def test_what_a_call_writes_to_a_copy_comes_back(device: EmulatedCuda) -> None:
+def test_writes_to_an_aligned_copy_are_copied_back(device: EmulatedCuda) -> None:
     """Pass a buffer with the existing rows, and room for new rows."""
     inputs = {"x": rx.tensor(("k", 2)), "past": rx.tensor(("m", 2))}
 

@@ -188,7 +188,7 @@ def test_tensor_cores() -> None:
     assembles(text)
 
 
-def test_what_is_rounded_how() -> None:
+def test_roots_and_quotients_are_rounded_correctly() -> None:
     """Round square roots and quotients correctly, and fuse multiplications and additions only on request, as on
     CPUs."""
     text = made(
@@ -216,7 +216,7 @@ def test_each_level(opt_level: int) -> None:
     assert ".entry k(" in text and "__nv_" not in text
 
 
-def test_registers_of_groups_of_warps_stay_where_they_are() -> None:
+def test_registers_of_a_running_warp_group_are_not_moved() -> None:
     """Keep registers of a running group unchanged: at the lowest level they would be copied."""
     ask = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $8, 1, 1, 1, 0, 0;"
     sums = "!llvm.struct<(f32, f32, f32, f32)>"
@@ -265,7 +265,7 @@ def test_machine_code_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("opt_level", "formats"), [(0, ["ptx"]), (1, ["ptx", "cubin"])])
-def test_programs_hold_machine_code_too(opt_level: int, formats: list[str]) -> None:
+def test_optimized_programs_contain_machine_code(opt_level: int, formats: list[str]) -> None:
     """Include machine code unless optimization is off: PTX suffices for an experiment."""
     module = rx.Module()
     with module.function("main", [rx.tensor((8,))]) as f:
@@ -308,7 +308,7 @@ def test_kernels_that_share_memory_may_have_all_registers() -> None:
 # ---- the cache ----
 
 
-def test_what_was_made_before_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ptx_is_cached_except_for_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sine = on_elements("f32", "%z = math.sin %x : f32", "k")
     cache, optimized = DiskCache(tmp_path), []
 

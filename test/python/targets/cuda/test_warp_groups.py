@@ -169,7 +169,7 @@ def test_convolutions() -> None:
         (512, 4096, 64, "wgmma_m64n256k16"),
     ],
 )
-def test_rectangles_by_how_many_there_are(rows: int, columns: int, threads: int, instruction: str) -> None:
+def test_few_rectangles_are_smaller(rows: int, columns: int, threads: int, instruction: str) -> None:
     """Choose smaller rectangles if most cores had no work otherwise. Each fits the instruction."""
     chosen = matmul((rows, columns, 128)).compiled(groups, ARCH.name).plan
     assert chosen.instruction == instruction and chosen.threads == ((0, threads), (1, 4)) and chosen.stages == 4
@@ -203,7 +203,7 @@ def test_plans_that_do_not_fit_say_why() -> None:
 @needs_ptxas
 @pytest.mark.parametrize("factor,total", TYPES)
 @pytest.mark.parametrize("sizes", [(4096, 4096, 4096), (4001, 4008, 1040)])
-def test_sums_stay_in_registers_and_nothing_waits_for_them(factor: str, total: str, sizes: Sequence[int]) -> None:
+def test_sums_stay_in_registers_without_waits(factor: str, total: str, sizes: Sequence[int]) -> None:
     kernel = matmul(sizes, factor, total, turned="b" if factor == "i8" else "").compiled(groups, ARCH.name)
     assert str(kernel.plan.instruction).startswith("wgmma_m64n256k")
     (found,) = resources(kernel.ptx, ARCH.name).values()
@@ -211,7 +211,7 @@ def test_sums_stay_in_registers_and_nothing_waits_for_them(factor: str, total: s
 
 
 @needs_ptxas
-def test_what_has_the_assembler_wait_is_reported() -> None:
+def test_serialized_products_are_reported() -> None:
     ptx = matmul((256, 256, 4096)).compiled(plan(), ARCH.name).ptx
     wait = "wgmma.wait_group.sync.aligned 1;"
     register = ptx.partition("m64n64k16.f32.f16.f16 {")[2].partition(",")[0]

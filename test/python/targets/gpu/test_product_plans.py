@@ -81,7 +81,7 @@ CONV = (
 )
 
 
-def test_a_large_product_and_what_follows_it() -> None:
+def test_a_large_product_has_a_plan_with_epilogue() -> None:
     plans = planned(product("4096x4096xf32", "4096x4096xf32", "4096x4096xf32", MATMUL, "ppr", SUM), PLAIN)
     assert plans == [
         "start",
@@ -120,7 +120,7 @@ def test_a_vector_times_a_matrix(matrix: str, threads: str) -> None:
 @pytest.mark.parametrize(
     "machine,instruction", [(WITH_UNITS, "instruction m16n8k16; rule matrix_units"), (PLAIN, "rule product")]
 )
-def test_matrix_units_where_a_device_has_them(machine: Machine, instruction: str) -> None:
+def test_plans_use_matrix_units_of_the_device(machine: Machine, instruction: str) -> None:
     text = product("512x256xf16", "256x512xf16", "512x512xf32", MATMUL, "ppr", muladd("f16", "f32"))
     assert planned(text, machine)[1].endswith(instruction)
 
@@ -130,7 +130,7 @@ def test_numbers_in_single_precision_stay_exact() -> None:
     assert planned(text, WITH_UNITS)[1].endswith("rule product")
 
 
-def test_what_no_rule_takes_says_why() -> None:
+def test_a_product_without_a_rule_states_the_reason() -> None:
     maps = ("(m, k) -> (m, k)", "(m, k) -> (m, k)", "(m, k) -> (m)")
     plans = planned(product("64x64xf32", "64x64xf32", "64xf32", maps, "pr", SUM), WITH_UNITS)
     assert plans[1] == "one of the two inputs has no rows or columns of its own"

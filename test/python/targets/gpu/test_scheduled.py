@@ -78,7 +78,7 @@ def test_open_sizes() -> None:
     run(sch, "rows")
 
 
-def test_what_is_not_bound_runs_too() -> None:
+def test_unbound_loops_run_with_a_thread_per_element() -> None:
     sch = rx.Schedule(kernel("chain").module())
     sch.vectorize(sch.split(sch.get_loops(sch.get_block("C"))[1], [None, 4])[1])
     sch.parallel(sch.get_loops(sch.get_block("B"))[0])
@@ -94,7 +94,7 @@ def test_blocks_inside_of_loops_are_refused() -> None:
         rx.compile(sch.mod, TARGET)
 
 
-def test_what_no_loop_is_for_all_threads_of_is_done_by_the_first() -> None:
+def test_blocks_outside_of_thread_loops_run_on_the_first_thread() -> None:
     sch = rx.Schedule(kernel("products_of_bytes").module())
     block = sch.get_block("C")
     i, j, _ = sch.get_loops(block)

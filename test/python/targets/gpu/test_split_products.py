@@ -72,7 +72,7 @@ def test_decoding_uses_all_cores(rows: int, dtype: str) -> None:
         (("n", 32000, 4096), None),
     ],
 )
-def test_which_products_are_split(sizes: Sequence[int | str], parts: str | None) -> None:
+def test_small_products_of_long_sums_are_split(sizes: Sequence[int | str], parts: str | None) -> None:
     plan = plan_of(dense(*sizes, dtype="float16"))
     found = re.search(r"parts 2: ([^;]*)", plan)
     assert (found[1] if found else None) == parts, plan

@@ -32,7 +32,7 @@ def test_a_type(text: str) -> None:
     assert [str(type_.inputs[0]), str(type_.results[0])] == [TYPES[text]] * 2
 
 
-def test_a_nest_hides_the_names_around_it() -> None:
+def test_variables_of_a_nest_hide_outer_names() -> None:
     script = """@I.ir_module(ssa=True)
 class M:
     @T.prim_func
@@ -50,7 +50,7 @@ class M:
 
 
 @pytest.mark.parametrize("argument", ['R.Tensor((4,), "float32")', 'ty=R.Tensor((4,), "float32")'])
-def test_the_type_of_a_result_is_an_argument_like_others(argument: str) -> None:
+def test_the_result_type_can_be_an_argument(argument: str) -> None:
     script = f"""@I.ir_module(ssa=True)
 class M:
     @R.function(private=True)
