@@ -248,11 +248,11 @@ def render(diagnostic: Diagnostic, sources: Mapping[str, str], *, colored: bool 
     named = f' ["{diagnostic.name}"]' if diagnostic.name else ""
     place = place_text(diagnostic.file, diagnostic.line, diagnostic.column) if diagnostic.line else diagnostic.file
     severity = f"{diagnostic.severity}:"
-    shown = _colored(severity, _COLORS.get(diagnostic.severity, _BOLD)) if colored else severity
+    shown = _color(severity, _COLORS.get(diagnostic.severity, _BOLD)) if colored else severity
     first = f"{place or '<unknown>:0'}: {shown} {diagnostic.message}{named}"
     lines = _source_lines(diagnostic, sources)
     if colored and lines:
-        lines[-1] = _colored(lines[-1], _GREEN)
+        lines[-1] = _color(lines[-1], _GREEN)
     return "\n".join([first, *lines, *(render(note, sources, colored=colored) for note in diagnostic.notes)])
 
 
@@ -260,7 +260,7 @@ _BOLD, _GREEN = "1", "1;32"
 _COLORS = {"error": "1;31", "warning": "1;35", "remark": "1;34", "note": "1;36"}
 
 
-def _colored(text: str, code: str) -> str:
+def _color(text: str, code: str) -> str:
     """Add terminal escape codes for a color."""
     return f"\033[{code}m{text}\033[0m"
 

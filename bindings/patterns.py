@@ -116,7 +116,7 @@ class PatternSet:
 
     def __init__(self, patterns: Iterable[Pattern]):
         self.patterns = tuple(patterns)
-        by_name = _sorted_by_name(self.patterns)
+        by_name = _group_by_name(self.patterns)
         self.by_name: Mapping[str, _Candidates] = {
             name: _Candidates(value, any(each.asks_makers for each in value)) for name, value in by_name.items()
         }
@@ -327,7 +327,7 @@ def _makers_of(op: OpView) -> tuple[str, ...]:
     return tuple(["" if type(owner) is ir.Block else owner.operation.name for owner in owners])
 
 
-def _sorted_by_name(patterns: Iterable[Pattern]) -> dict[str, list[_Candidate]]:
+def _group_by_name(patterns: Iterable[Pattern]) -> dict[str, list[_Candidate]]:
     """Group patterns by the name of the matched operation, in the order of trial."""
     by_name: dict[str, list[_Candidate]] = {}
     # The sort is stable: equal benefits keep the given order.

@@ -34,7 +34,7 @@ def print_asm(operation: Operation, **options: object) -> str:
     finally:
         for value, location in zip(values, before, strict=True):
             _set_location(value, location)
-    return _renamed(usual, named).decode("utf-8", "surrogateescape")
+    return _rename(usual, named).decode("utf-8", "surrogateescape")
 
 
 def _values_in(operation: Operation) -> Iterator[OperationBase | Value]:
@@ -55,7 +55,7 @@ def _set_location(value: OperationBase | Value, location: Location) -> None:
         value.location = location
 
 
-def _renamed(usual: bytes, named: bytes) -> bytes:
+def _rename(usual: bytes, named: bytes) -> bytes:
     ours = (name for name in _NAME.findall(named) if name.startswith(b"%"))
     fresh = _FreshNames()
     return _NAME.sub(lambda match: match[0] if match[0][:1] != b"%" else fresh.of(next(ours), match[0]), usual)

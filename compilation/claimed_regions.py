@@ -79,7 +79,7 @@ def with_placement(options: CompileOptions, module: Module) -> CompileOptions:
     if not options.is_measured:
         return options
     placement = _found(options, module._owner.operation)
-    if not ((codegens := list(_installed(placement, module._owner.operation))) and placement.matches):
+    if not ((codegens := list(_yield_installed(placement, module._owner.operation))) and placement.matches):
         return replace(options, partition=())
     explains = isinstance(options.partition, Partition) and options.partition.explain
     return replace(options, partition=Partition(tuple(codegens), plan=placement.path, explain=explains))
@@ -110,7 +110,7 @@ def _similarity(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     return both.total() / either.total() if either else 1.0
 
 
-def _installed(placement: MeasuredPlacement, module: Operation) -> Iterator[str]:
+def _yield_installed(placement: MeasuredPlacement, module: Operation) -> Iterator[str]:
     """Yield the codegens of a placement that are available. Others are reported."""
     for text in placement.codegens:
         try:
@@ -247,7 +247,7 @@ def _module_of(module: Module, numbers: frozenset[int]) -> Module | None:
         part.outline(_REGION, arguments, {}, before=around)
         functions = {symbol_name(function): function for function in functions_in(root)}
         own = functions.pop(_REGION)
-        needed = _reached(own, functions)
+        needed = _find_reachable(own, functions)
         with root.context, own.location:
             made = ir.Module.create()
             for each in (own, *needed):
@@ -263,7 +263,7 @@ def _module_of(module: Module, numbers: frozenset[int]) -> Module | None:
         return Module.of(made.operation)
 
 
-def _reached(function: Operation, functions: Mapping[str, Operation]) -> list[Operation]:
+def _find_reachable(function: Operation, functions: Mapping[str, Operation]) -> list[Operation]:
     """Return the functions that a function refers to, directly or indirectly."""
     operations: dict[str, Operation] = {}
     pending = [function]

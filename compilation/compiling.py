@@ -87,7 +87,7 @@ def _built(module: Module, options: CompileOptions, code: CodeOptions) -> Artifa
         find_backend(options.chosen.name).prepare(options.chosen, code)
     stages = options.stages()
     with working(options, code):
-        copied = _fitted(module, options)
+        copied = _fit_copy(module, options)
         with lowered_for_code(copied._owner, options, stages, code) as chosen_code:
             return build(copied._owner, options.chosen, chosen_code, VERSION)
 
@@ -122,19 +122,19 @@ def stages(target: str = "llvm", opt_level: int = USUAL_LEVEL, *, partition: Wan
 @takes(LowerKeywords)
 def lower(module: Module, options: CompileOptions) -> Module:
     """Return a copy of the module lowered by the target's stages."""
-    return _lowered(module, options)
+    return _lower(module, options)
 
 
-def _lowered(module: Module, options: CompileOptions) -> Module:
+def _lower(module: Module, options: CompileOptions) -> Module:
     with lock_context(module.context):
         options = _placed(module, options)
         stages = options.stages()
-        copied = _fitted(module, options)
+        copied = _fit_copy(module, options)
         lower_in_place(copied._owner, options, stages)
         return copied
 
 
-def _fitted(module: Module, options: CompileOptions) -> Module:
+def _fit_copy(module: Module, options: CompileOptions) -> Module:
     """Return a checked copy of a module with bound sizes and donated arguments."""
     copied = module.copy()
     # Bypass the public accessors, which would mark handles as returned to the user.
@@ -155,5 +155,5 @@ def sources(module: Module, options: CompileOptions) -> dict[str, str | bytes]:
     backend = find_backend(options.chosen.name)
     with lock_context(module.context):
         with working(options, options.code()):
-            lowered = _lowered(module, options)
+            lowered = _lower(module, options)
         return backend.sources(lowered._owner, options.chosen, VERSION)

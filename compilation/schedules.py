@@ -29,11 +29,11 @@ Schedules = str | os.PathLike[str] | Mapping[str, object]
 def with_schedules(stages: Stages, schedules: Schedules) -> Stages:
     """Add a pass that applies the schedules of a file, or of a mapping from kernel names."""
     if not isinstance(schedules, Mapping):
-        return _before_plans(stages, UseSchedules(file=os.fspath(schedules)))
+        return _insert_before_plans(stages, UseSchedules(file=os.fspath(schedules)))
     from ..passes.kernels.loops.schedule_files import file_of
 
     traces = {kernel: str(getattr(schedule, "trace", schedule)) for kernel, schedule in schedules.items()}
-    return _before_plans(stages, UseSchedules(file="schedules", content=file_of(traces, {}, "of rx.compile")))
+    return _insert_before_plans(stages, UseSchedules(file="schedules", content=file_of(traces, {}, "of rx.compile")))
 
 
 def with_tuned(stages: Stages, folder: str | os.PathLike[str]) -> Stages:
@@ -113,7 +113,7 @@ def chosen_schedules(module: Operation, target: str, journal: Journal) -> str:
     return file_of(schedules, left_out, f"For target {target}: --schedules takes this file, or some kernels of it.")
 
 
-def _before_plans(stages: Stages, pass_: Pass) -> Stages:
+def _insert_before_plans(stages: Stages, pass_: Pass) -> Stages:
     stage, place = _schedules_place(stages)
     passes = stages[stage].passes
     return stages.replace(stage, [*passes[:place], pass_, *passes[place:]])

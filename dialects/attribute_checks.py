@@ -52,7 +52,7 @@ def check_attributes(module: Operation) -> bool:
     problems: dict[Attribute, str | None] = {}
     is_right = True
     for op in (module, *operations_in(module)):
-        for attribute in _nested_in(_attributes_of(op)):
+        for attribute in _flatten(_attributes_of(op)):
             if attribute not in problems:
                 problems[attribute] = _problem(attribute)
             if problems[attribute]:
@@ -70,13 +70,13 @@ def _attributes_of(op: Operation) -> Iterator[Attribute]:
             continue  # the bindings have no class for dense complex numbers, which are not resources
 
 
-def _nested_in(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
+def _flatten(attributes: Iterable[Attribute]) -> Iterator[Attribute]:
     """Yield attributes, with arrays and dictionaries replaced by their contents."""
     for attribute in attributes:
         if isinstance(attribute, ir.ArrayAttr):
-            yield from _nested_in(list(attribute))
+            yield from _flatten(list(attribute))
         elif isinstance(attribute, ir.DictAttr):
-            yield from _nested_in([entry.attr for entry in attribute])
+            yield from _flatten([entry.attr for entry in attribute])
         else:
             yield attribute
 

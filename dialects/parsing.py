@@ -62,7 +62,7 @@ def parse_module(
                 raise
         return parse()
     except RelaxError as error:
-        raise _explained(error, source, name) from error.__cause__
+        raise _explain(error, source, name) from error.__cause__
 
 
 def checked_source(source: str | bytes, name: str) -> str | bytes:
@@ -211,7 +211,7 @@ def define_dialects(context: Context, source: str, name: str) -> None:
     try:
         _define_dialects(context, source, name)
     except RelaxError as error:
-        raise _explained(error, source, name) from error.__cause__
+        raise _explain(error, source, name) from error.__cause__
 
 
 def _define_dialects(context: Context, source: str, name: str) -> None:
@@ -229,7 +229,7 @@ def _define_dialects(context: Context, source: str, name: str) -> None:
         load_irdl(described)
 
 
-def _explained(error: RelaxError, source: str | bytes, name: str) -> RelaxError:
+def _explain(error: RelaxError, source: str | bytes, name: str) -> RelaxError:
     error.diagnostics = tuple(with_file_name(diagnostic, name) for diagnostic in error.diagnostics)
     error.location = error.diagnostics[0].place if error.diagnostics else error.location
     placed = any(diagnostic.line for diagnostic in error.diagnostics)

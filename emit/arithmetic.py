@@ -97,7 +97,7 @@ class Arithmetic(Value):
         made.is_unsigned = self.is_unsigned or getattr(other, "is_unsigned", False)
         return made
 
-    def _by_sign(self, name: str, other: Operand, *, swapped: bool = False) -> Self:
+    def _combine_by_sign(self, name: str, other: Operand, *, swapped: bool = False) -> Self:
         has_sign = not (self.is_unsigned or getattr(other, "is_unsigned", False))
         return self.binary(f"arith.{name}f", f"arith.{name}{'si' if has_sign else 'ui'}", other, swapped=swapped)
 
@@ -122,10 +122,10 @@ class Arithmetic(Value):
         return self.binary("arith.subf", "arith.subi", other, swapped=True)
 
     def __truediv__(self, other: Operand) -> Self:
-        return self._by_sign("div", other)
+        return self._combine_by_sign("div", other)
 
     def __rtruediv__(self, other: Operand) -> Self:
-        return self._by_sign("div", other, swapped=True)
+        return self._combine_by_sign("div", other, swapped=True)
 
     def __floordiv__(self, other: Operand) -> Self:
         """Divide sizes, or other integers that are not negative."""
@@ -242,13 +242,13 @@ def _new_constant(value: float | int, type_: Type) -> Value:
     if isinstance(own := element_type(type_), ir.FloatType):
         attribute = ir.FloatAttr.get(own, float(value))
     else:
-        attribute = ir.IntegerAttr.get(own, _wrapped(int(value), own))
+        attribute = ir.IntegerAttr.get(own, _wrap(int(value), own))
     if isinstance(type_, ir.VectorType):
         attribute = ir.DenseElementsAttr.get_splat(type_, attribute)
     return result_of("arith.constant", [], type_, value=attribute)
 
 
-def _wrapped(value: int, type_: Type) -> int:
+def _wrap(value: int, type_: Type) -> int:
     width = 64 if isinstance(type_, ir.IndexType) else type_.width
     if 0 <= value < 1 << (width - 1):
         return value

@@ -40,7 +40,7 @@ def sum_of_products(
     if linalg.REDUCTION in iterators:
         add_all = lambda zeros: products_added(factors, zeros, dtype, out_map, iterators)  # noqa: E731
         return summed([factor.dtype for factor in factors], out, dtype, add_all)
-    return _combined(factors, out, dtype, out_map, iterators, lambda product, _: product.to(dtype))
+    return _combine_products(factors, out, dtype, out_map, iterators, lambda product, _: product.to(dtype))
 
 
 def summed(dtypes: Sequence[str], out: Value, dtype: str, add_all: Callable[[Value], Value]) -> Value:
@@ -55,10 +55,10 @@ def products_added(
     factors: Sequence[Factor], total: Value, dtype: str, out_map: AffineMap, iterators: Sequence[str]
 ) -> Value:
     """Return the total, which later becomes a `dtype`, plus the sums of products."""
-    return _combined(factors, total, dtype, out_map, iterators, lambda product, so_far: add(so_far, product))
+    return _combine_products(factors, total, dtype, out_map, iterators, lambda product, so_far: add(so_far, product))
 
 
-def _combined(
+def _combine_products(
     factors: Sequence[Factor],
     out: Value,
     dtype: str,

@@ -111,12 +111,12 @@ def _int_to_float(x: X, target: str, saturate: bool) -> X:
     # Other types are so small that an integer which f32 rounds exceeds their range.
     if target in _WIDE_RANGE and width > 24:
         wide = "f64"
-        x = _rounded_to_odd(x, unsigned) if width > 53 else x
+        x = _round_to_odd(x, unsigned) if width > 53 else x
     as_float = convert("arith.uitofp" if unsigned else "arith.sitofp", x, element(wide))
     return _to_float(as_float, target, saturate)
 
 
-def _rounded_to_odd(x: X, unsigned: bool) -> X:
+def _round_to_odd(x: X, unsigned: bool) -> X:
     """Round an i64 to an integer that f64 represents exactly, such that a later rounding gives the same result.
 
     The last remaining bit records whether lower bits were set (round to odd).

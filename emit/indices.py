@@ -88,10 +88,10 @@ def slice_range(begin: Size, end: Size, stride: Size, size: Size) -> tuple[Size,
         known = range(*slice(begin, end, stride).indices(size))
         # An empty range can start behind the last element, where upstream's operations allow no offset.
         return (known.start if known else 0), len(known)
-    return _at_run_time(*(as_index(each) for each in (begin, end, stride, size)))
+    return _resolve_at_run_time(*(as_index(each) for each in (begin, end, stride, size)))
 
 
-def _at_run_time(begin: Number, end: Number, stride: Number, size: Number) -> tuple[Number, Number]:
+def _resolve_at_run_time(begin: Number, end: Number, stride: Number, size: Number) -> tuple[Number, Number]:
     backward = stride < 0
     first = select(backward, as_index(-1), 0)
     last = size + first

@@ -101,7 +101,7 @@ def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         if isinstance(kernel, str):
             is_copied = isinstance(kernel, _Copied)
-            added = _copied(kernel, module.context) if is_copied else _parsed(kernel, module.context)
+            added = _copied(kernel, module.context) if is_copied else _parse_function(kernel, module.context)
             name = fresh_name(string_value(added.attributes["sym_name"]), symbols)
             if not is_copied:
                 ir.InsertionPoint.current.insert(added)
@@ -115,7 +115,7 @@ def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module
         return name
 
 
-def _parsed(text: str, context: Context) -> OpView:
+def _parse_function(text: str, context: Context) -> OpView:
     """Return the only function of a text, which is checked in a separate context first."""
     try:
         module = parse_module(text, "<PrimFunc>", trusted=True)

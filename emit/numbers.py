@@ -163,7 +163,7 @@ def larger(x: Number, best: Number) -> Number:
 # ---- division that traps on no machine ----
 def divide(x: Number, y: Number) -> Number:
     """Divide. Integers round towards zero; an integer divided by 0 is 0."""
-    return x / y if x.is_float else _divided("div", x, y)
+    return x / y if x.is_float else _divide_integers("div", x, y)
 
 
 def floor_divide(x: Number, y: Number) -> Number:
@@ -173,12 +173,12 @@ def floor_divide(x: Number, y: Number) -> Number:
     """
     if x.is_float:
         return intrinsic("floordiv", widened(x), widened(y)).to(x.dtype)
-    return _divided("div" if x.is_unsigned else "floordiv", x, y)
+    return _divide_integers("div" if x.is_unsigned else "floordiv", x, y)
 
 
 def remainder(x: Number, y: Number) -> Number:
     """Return the remainder with the sign of `x`. An integer modulo 0 is 0."""
-    return operation("arith.remf", [x, y], x.type) if x.is_float else _divided("rem", x, y)
+    return operation("arith.remf", [x, y], x.type) if x.is_float else _divide_integers("rem", x, y)
 
 
 def floor_remainder(x: Number, y: Number) -> Number:
@@ -187,7 +187,7 @@ def floor_remainder(x: Number, y: Number) -> Number:
     return rest if x.is_unsigned else select((rest != 0) & ((rest < 0) ^ (y < 0)), rest + y, rest)
 
 
-def _divided(name: str, x: Number, y: Number) -> Number:
+def _divide_integers(name: str, x: Number, y: Number) -> Number:
     """Divide integers. x / 0 is 0, as in NumPy."""
     is_zero = y == 0
     safe = select(is_zero, 1, y)

@@ -30,7 +30,7 @@ def write_rows(pages: Value, rows: Value, slots: Value, dtype: str) -> None:
         loops.for_range(0, size, move)
 
     _check(pages, rows, slots)
-    _for_rows(pages, rows, slots, put)
+    _emit_rows(pages, rows, slots, put)
 
 
 def write_quantized_rows(pages: Value, scales: Value, rows: Value, slots: Value) -> None:
@@ -50,7 +50,7 @@ def write_quantized_rows(pages: Value, scales: Value, rows: Value, slots: Value)
     _check(pages, rows, slots)
     for axis, what in enumerate(("number of pages", "number of places in a page", "number of heads")):
         loops.require_same(loops.sizes(pages)[axis], loops.sizes(scales)[axis], what)
-    _for_rows(pages, rows, slots, put)
+    _emit_rows(pages, rows, slots, put)
 
 
 def _check(pages: Value, rows: Value, slots: Value) -> None:
@@ -67,7 +67,7 @@ def _check(pages: Value, rows: Value, slots: Value) -> None:
     loops.for_range(0, loops.sizes(slots)[0], check, grain=_SLOTS)
 
 
-def _for_rows(pages: Value, rows: Value, slots: Value, put: Callable[[Number, Number, Number, Number], None]) -> None:
+def _emit_rows(pages: Value, rows: Value, slots: Value, put: Callable[[Number, Number, Number, Number], None]) -> None:
     """Emit `put(page, place, token, head)` for all rows with a slot."""
     places = loops.sizes(pages)[1]
     tokens, heads, _ = loops.sizes(rows)

@@ -126,14 +126,14 @@ def machine_float(x: X, target: str) -> X:
     if x.dtype == target:
         return x
     if (x.dtype, target) == ("f32", "bf16"):
-        return _rounded_to_bf16(x)
+        return _round_to_bf16(x)
     result = element(target)
     if result.width == x.bits:
         return machine_float(convert("arith.extf", x, element("f32")), target)
     return convert("arith.extf" if result.width > x.bits else "arith.truncf", x, result)
 
 
-def _rounded_to_bf16(x: X) -> X:
+def _round_to_bf16(x: X) -> X:
     """Round by bit operations, because the instruction of some processors flushes subnormal numbers to zero."""
     bits = bits_of(x)
     is_odd = bits.shift_right_unsigned(16) & 1
@@ -147,7 +147,7 @@ def widen_code(code: X, dtype: str, target: str) -> X:
     """Return the f32 or f64 value of a small type's code, the low bits of an integer."""
     layout, wide = SMALL_FLOATS[dtype], _WIDE_FLOATS[target]
     code = convert("arith.extui", code, element(f"i{wide.width}"))
-    bits = _widened_scale(code, wide) if layout.kind == "scale" else _widened(code, layout, wide)
+    bits = _widened_scale(code, wide) if layout.kind == "scale" else _widen(code, layout, wide)
     return from_bits(bits, wide.element)
 
 
@@ -160,7 +160,7 @@ def narrow_to_code(x: X, target: str, *, saturate: bool = False) -> X:
     x = x if x.dtype in _WIDE_FLOATS else machine_float(x, "f32")
     wide = _WIDE_FLOATS[x.dtype]
     overflow = layout.largest if saturate else layout.overflow
-    code = _narrowed_scale(x, wide, overflow) if layout.kind == "scale" else _narrowed(x, layout, wide, overflow)
+    code = _narrowed_scale(x, wide, overflow) if layout.kind == "scale" else _narrow(x, layout, wide, overflow)
     return convert("arith.trunci", code, ir.IntegerType.get_signless(bit_width(target)))
 
 
@@ -186,7 +186,7 @@ def _value(code: int, layout: FloatFormat) -> float:
     return math.ldexp(mantissa + (1 << layout.mantissa), exponent - layout.bias - layout.mantissa)
 
 
-def _widened(code: X, layout: FloatFormat, wide: FloatFormat) -> X:
+def _widen(code: X, layout: FloatFormat, wide: FloatFormat) -> X:
     """Return the bits of the wide number."""
     magnitude = code & layout.magnitude
     moved = magnitude << (wide.mantissa - layout.mantissa)
@@ -204,7 +204,7 @@ def _widened(code: X, layout: FloatFormat, wide: FloatFormat) -> X:
     return bits | (code & layout.sign) << (wide.width - 1 - layout.exponent - layout.mantissa)
 
 
-def _narrowed(x: X, layout: FloatFormat, wide: FloatFormat, overflow: int) -> X:
+def _narrow(x: X, layout: FloatFormat, wide: FloatFormat, overflow: int) -> X:
     """Return the code of the nearest number."""
     bits = bits_of(x)
     magnitude = bits & ((1 << (wide.width - 1)) - 1)

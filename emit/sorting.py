@@ -36,11 +36,11 @@ def around_axis(buffer: Value, axis: int | None) -> Value:
     """Return the elements as [before the axis, along it, after it]. Without an axis, all elements are along it."""
     sizes = [size(buffer, index) for index in range(len(buffer.type.shape))]
     if axis is None or not sizes:
-        return _reshaped(buffer, [as_index(1), as_index(prod(sizes)), as_index(1)])
-    return _reshaped(buffer, [as_index(prod(sizes[:axis])), sizes[axis], as_index(prod(sizes[axis + 1 :]))])
+        return _reshape(buffer, [as_index(1), as_index(prod(sizes)), as_index(1)])
+    return _reshape(buffer, [as_index(prod(sizes[:axis])), sizes[axis], as_index(prod(sizes[axis + 1 :]))])
 
 
-def _reshaped(buffer: Value, sizes: Sequence[Number]) -> Value:
+def _reshape(buffer: Value, sizes: Sequence[Number]) -> Value:
     return seen_as(buffer, 0, sizes, [*(prod(sizes[axis + 1 :]) for axis in range(len(sizes) - 1)), 1])
 
 

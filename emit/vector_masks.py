@@ -29,7 +29,7 @@ def active_lanes(mask: Value, axis: int, indices: Value | None = None) -> Active
         return _first_lanes(as_index(made.operands[axis]), mask.type.shape[axis])
     if (made := made_by(mask, "vector.constant_mask")) is not None and indices is None:
         return _first_lanes(as_index(list(made.attributes["mask_dim_sizes"])[axis]), mask.type.shape[axis])
-    along = _along(mask, axis)
+    along = _reduce_mask(mask, axis)
     type_ = ir.VectorType.get([along.type.shape[0]], ir.IntegerType.get_signless(64))
     if indices is None:
         values = result_of("arith.constant", [], type_, value=_counted(type_))
@@ -58,7 +58,7 @@ def _counted(type_: ir.Type) -> ir.Attribute:
     return ir.DenseElementsAttr.get(numbers, type_)
 
 
-def _along(mask: Value, axis: int) -> Value:
+def _reduce_mask(mask: Value, axis: int) -> Value:
     """Return a mask of one dimension: a lane is active if any lane at its place of the dimension is active."""
     shape = list(mask.type.shape)
     if len(shape) == 1:

@@ -113,7 +113,7 @@ def in_room(
     whole = linalg.empty(around, tensor.type.element_type) if whole is None else whole
     # Only the border is filled: writing all elements twice would take as long as copying the tensor.
     for border in borders(sizes, before, after, around):
-        whole = _filled(value, whole, border.offsets, border.sizes)
+        whole = _fill_slice(value, whole, border.offsets, border.sizes)
     return put_slice(linalg.copy(tensor, slice_of(whole, before, sizes)), whole, before, sizes=sizes)
 
 
@@ -136,5 +136,5 @@ def borders(
                 yield Border(axis, offsets, [*sizes[:axis], width, *around[axis + 1 :]])
 
 
-def _filled(value: Value | float, tensor: Value, offsets: Sequence[Size], sizes: Sequence[Size]) -> Value:
+def _fill_slice(value: Value | float, tensor: Value, offsets: Sequence[Size], sizes: Sequence[Size]) -> Value:
     return put_slice(linalg.fill(value, slice_of(tensor, offsets, sizes)), tensor, offsets, sizes=sizes)

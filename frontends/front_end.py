@@ -127,19 +127,19 @@ def find_front_end(path: str | os.PathLike[str]) -> FrontEnd | None:
     """
     if (suffix := os.path.splitext(path)[1].lower()) in _RESERVED:
         return None
-    front_end = _of_suffix(suffix)
+    front_end = _find_by_suffix(suffix)
     head = b"" if front_end is not None else _head(path)
     if front_end is not None or not (suffix or head):
         return front_end
     load_plugins("frontend")
-    return _of_suffix(suffix) or _of_content(head)
+    return _find_by_suffix(suffix) or _find_by_content(head)
 
 
-def _of_suffix(suffix: str) -> FrontEnd | None:
+def _find_by_suffix(suffix: str) -> FrontEnd | None:
     return next((end for end in list(_FRONT_ENDS.values()) if suffix in end.suffixes), None)
 
 
-def _of_content(head: bytes) -> FrontEnd | None:
+def _find_by_content(head: bytes) -> FrontEnd | None:
     for end in list(_FRONT_ENDS.values()):
         if end.recognizes is not None:
             with end.guarded():

@@ -131,7 +131,7 @@ class Module:
 
     def __reduce__(self) -> tuple[Callable[..., Module], tuple[bytes, bool]]:
         """Pickle as bytecode, with locations and the bytes of large constants."""
-        return _unpickled, (self.bytecode(), self.context.allow_unregistered_dialects)
+        return _unpickle, (self.bytecode(), self.context.allow_unregistered_dialects)
 
     def __repr__(self) -> str:
         return f"<{outline(self._owner.operation)}>"
@@ -264,7 +264,7 @@ class Module:
             verify_ir(self._owner.operation, "the module is not valid")
 
 
-def _unpickled(data: bytes, allow_unregistered: bool) -> Module:
+def _unpickle(data: bytes, allow_unregistered: bool) -> Module:
     # A loaded pickle may run any code, so its bytecode is trusted too.
     return Module(parse_module(data, "<pickle>", allow_unregistered=allow_unregistered, trusted=True))
 

@@ -247,8 +247,8 @@ def comm_reducer(
         several, values = parts is expr, tuple(map(scalar, parts))
         if builtins.any(value.dtype == "index" for value in values):
             raise RelaxError(f'te.{name}: an index is reduced: say of which type, i.astype("int64")')
-        identity = _of_each(fidentity(*(value.dtype for value in values)), values, f"te.{name}: the identity")
-        starts = identity if init is None else _of_each(init, values, f"te.{name}: init=")
+        identity = _check_values(fidentity(*(value.dtype for value in values)), values, f"te.{name}: the identity")
+        starts = identity if init is None else _check_values(init, values, f"te.{name}: init=")
         if where is not None:
             truth = _truth(where, f"te.{name}: where=")
             values = tuple(
@@ -266,7 +266,7 @@ def comm_reducer(
     return reduce
 
 
-def _of_each(given: object, values: Sequence[Scalar], what: str) -> tuple[Scalar, ...]:
+def _check_values(given: object, values: Sequence[Scalar], what: str) -> tuple[Scalar, ...]:
     several = list(given) if isinstance(given, (tuple, list)) else [given]
     if len(several) != len(values):
         raise RelaxError(f"{what} has {len(several)} values of {len(values)}")

@@ -205,7 +205,7 @@ _MODULES = {
 _importing = threading.RLock()
 
 
-def _imported(module: str) -> ModuleType:
+def _import_module(module: str) -> ModuleType:
     uncollected = importlib.import_module(".support.collector", __name__).uncollected
     with _importing, uncollected():
         if module.startswith("passes."):
@@ -214,7 +214,7 @@ def _imported(module: str) -> ModuleType:
         return importlib.import_module(f".{module}", __name__)
 
 
-def _in_plugin(module: str, name: str) -> object:
+def _load_from_plugin(module: str, name: str) -> object:
     plugins = importlib.import_module(".support.plugins", __name__)
     uncollected = importlib.import_module(".support.collector", __name__).uncollected
     with _importing, uncollected():
@@ -231,9 +231,9 @@ def _namespace(path: str) -> tuple[list[str], Callable[[str], object], Callable[
         if name not in known:
             raise AttributeError(f"module '{path}' has no attribute '{name}' (it has {', '.join(names)})")
         if known[name].startswith(f"{__name__}_"):
-            value = _in_plugin(known[name], f"{namespace}.{name}")
+            value = _load_from_plugin(known[name], f"{namespace}.{name}")
         else:
-            value = getattr(_imported(known[name]), name)
+            value = getattr(_import_module(known[name]), name)
         setattr(sys.modules[path], name, value)
         return value
 
@@ -242,17 +242,17 @@ def _namespace(path: str) -> tuple[list[str], Callable[[str], object], Callable[
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        value = _imported(_MODULES[name])
+        value = _import_module(_MODULES[name])
     elif name in _EXPORTS:
-        value = getattr(_imported(_EXPORTS[name]), name)
+        value = getattr(_import_module(_EXPORTS[name]), name)
     elif name in _PLUGIN_EXPORTS:
-        value = _in_plugin(_PLUGIN_EXPORTS[name], name)
+        value = _load_from_plugin(_PLUGIN_EXPORTS[name], name)
     elif name in _PLUGIN_PACKAGES:
         value = importlib.import_module(_PLUGIN_PACKAGES[name])
     else:
         if (inside := next((each for each in _FLAT if name in _by_name(_NAMESPACES[each])), None)) is None:
             raise AttributeError(f"module '{__name__}' has no attribute '{name}' (it has {', '.join(__dir__())})")
-        value = getattr(_imported(inside), name)
+        value = getattr(_import_module(inside), name)
     globals()[name] = value
     return value
 

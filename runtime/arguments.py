@@ -65,15 +65,15 @@ def _tensor(where: str, described: PassedValue, value: object) -> object:
 
     try:
         if isinstance(value, (Number, list, tuple)) or _is_numpys(value, "generic"):
-            return _of_numbers(where, described, value)
+            return _convert_numbers(where, described, value)
         if _is_numpys(value, "ndarray"):
-            return _of_numpy(where, described, value)
+            return _convert_numpy(where, described, value)
         if isinstance(value, tvm_ffi.Tensor):
             return _contiguous(where, value, value, described.written)
         if hasattr(value, "__dlpack__"):
             return _contiguous(where, value, share(value, described.written), described.written)
         if isinstance(value, memoryview) or hasattr(value, "__array__"):
-            found = _of_numpy(where, described, numpy_or_refusal(where).asarray(value))
+            found = _convert_numpy(where, described, numpy_or_refusal(where).asarray(value))
             return found if isinstance(found, tvm_ffi.Tensor) else tensor(found)
     except UnsupportedArray as error:
         raise UnsupportedArray(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
@@ -88,7 +88,7 @@ def _is_numpys(value: object, name: str) -> TypeGuard[Array]:
     return any(cls.__module__ == "numpy" and cls.__name__ == name for cls in type(value).__mro__)
 
 
-def _of_numbers(where: str, described: PassedValue, value: object) -> object:
+def _convert_numbers(where: str, described: PassedValue, value: object) -> object:
     """Return a new tensor of numbers.
 
     NumPy's numbers keep their type. Python's numbers take the input's type if no precision is lost.
@@ -103,7 +103,7 @@ def _of_numbers(where: str, described: PassedValue, value: object) -> object:
         expected = f"expected numbers of {described.dtype}"
         raise UnsupportedArray(f"{where} {expected}, got a list that is none: {error}") from None
     if isinstance(value, numpy.generic):
-        return _of_numpy(where, described, array)
+        return _convert_numpy(where, described, array)
     name = described.holds or described.dtype
     wanted = numpy_type(name)
     kinds = [_kind(array.dtype.name), _kind(name)]
@@ -127,7 +127,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _of_numpy(where: str, described: PassedValue, array: Array) -> ArrayOrTensor:
+def _convert_numpy(where: str, described: PassedValue, array: Array) -> ArrayOrTensor:
     dtype, flags = array.dtype, array.flags
     _check_element_type(where, described, dtype)
     is_in_place = dtype.isnative and flags.aligned and (flags.c_contiguous or not array.size)

@@ -88,14 +88,14 @@ def to_numpy(tensor: Exporter, dtype: DTypeLike | None = None) -> Array:
     from .ffi import tvm_ffi
 
     if isinstance(tensor, numpy.ndarray):
-        return tensor if dtype is None else _reinterpreted(tensor, numpy_type(dtype))
+        return tensor if dtype is None else _reinterpret(tensor, numpy_type(dtype))
     tensor = tensor if isinstance(tensor, tvm_ffi.Tensor) else share(tensor)
     if (name := str(tensor.dtype)) in KNOWN_TO_NUMPY:
         array = numpy.from_dlpack(tensor)
     else:
         storage = tvm_ffi.dtype(f"uint{tensor.dtype.bits}")
         array = numpy.from_dlpack(_Relabelled(tensor, storage)).view(numpy_type(name))
-    return array if dtype is None else _reinterpreted(array, numpy_type(dtype))
+    return array if dtype is None else _reinterpret(array, numpy_type(dtype))
 
 
 def storage(tensor: Tensor) -> Array:
@@ -119,7 +119,7 @@ def share(array: Exporter, is_written: bool = False) -> Tensor:
         raise UnsupportedArray("is written to, but the array has the other sign than its memory")
     kind = f"an object of type {type(array).__name__}"
     try:
-        capsule = _exported(array)
+        capsule = _export_array(array)
         name = _capsule_name(capsule)
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]  # torch appends frames of C++
@@ -167,7 +167,7 @@ def is_negated(array: Any) -> bool:
     return has_negated_views(type(array)) and bool(array.is_neg())
 
 
-def _exported(array: Any) -> CapsuleType:
+def _export_array(array: Any) -> CapsuleType:
     """Return the DLPack capsule of an array. torch's negation is resolved, and its gradient is detached."""
     layout = str(getattr(array, "layout", _STRIDED))
     if layout.startswith("torch.") and layout != _STRIDED:
@@ -229,7 +229,7 @@ def numpy_type(dtype: DTypeLike) -> numpy.dtype:
     return numpy.dtype(getattr(ml_dtypes, dtype))
 
 
-def _reinterpreted(array: Array, dtype: numpy.dtype) -> Array:
+def _reinterpret(array: Array, dtype: numpy.dtype) -> Array:
     if array.dtype == dtype:
         return array
     if array.dtype.name != "uint8" or dtype.itemsize != 1:

@@ -176,7 +176,7 @@ def artifact_pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
     blobs += [] if artifact.definitions is None else [_bytes_of(artifact.definitions)]
     for data in blobs:
         places.append(Place(offset, data.nbytes, zlib.crc32(_padding(data.nbytes), zlib.crc32(data))))
-        offset += _padded(data.nbytes)
+        offset += _round_up(data.nbytes)
     objects = [_bytes_of(each) for each in (*artifact.objects, *(() if artifact.pool is None else (artifact.pool,)))]
     sizes = tuple(each.nbytes for each in objects)
     text = _manifest(artifact, sizes, places)
@@ -184,8 +184,8 @@ def artifact_pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
     body: list[bytes | memoryview] = [text, _padding(head)]
     for code in objects:
         body += [code, _padding(code.nbytes)]
-    code_bytes = sum(map(_padded, sizes))
-    size = _padded(head) + code_bytes + offset
+    code_bytes = sum(map(_round_up, sizes))
+    size = _round_up(head) + code_bytes + offset
     header = _HEADER.pack(MAGIC, FORMAT_VERSION, len(text), code_bytes, size)
     yield header + _digest([header, *body])
     yield from body
@@ -239,7 +239,7 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
         raise ArtifactError(f"its format version is {version}, this release reads versions {listed}")
     if size != data.nbytes:
         raise ArtifactError(f"damaged: it has {data.nbytes} bytes, its header says {size}")
-    code_start = _padded(HEADER_BYTES + manifest_bytes)
+    code_start = _round_up(HEADER_BYTES + manifest_bytes)
     if (constants_start := code_start + code_bytes) > size:
         raise ArtifactError("damaged: its parts reach beyond its end")
     digest = _digest([data[: _HEADER.size], data[HEADER_BYTES:constants_start]])
@@ -263,10 +263,10 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
 def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
     start = 0
     for size in sizes:
-        if start + _padded(size) > data.nbytes:
+        if start + _round_up(size) > data.nbytes:
             raise ArtifactError("damaged: its objects reach beyond the code")
         yield data[start : start + size]
-        start += _padded(size)
+        start += _round_up(size)
     if start != data.nbytes:
         raise ArtifactError("damaged: the code goes on behind the last object")
 
@@ -275,9 +275,9 @@ def _blobs(places: Iterable[tuple[str, Place]], data: memoryview, verify: bool) 
     """Yield the data after the objects. Each place comes with a description of its data."""
     end = 0
     for what, place in places:
-        if place.offset != end or place.offset + _padded(place.size) > data.nbytes:
+        if place.offset != end or place.offset + _round_up(place.size) > data.nbytes:
             raise ArtifactError(f"damaged: {what} is not where the one before ends")
-        end = place.offset + _padded(place.size)
+        end = place.offset + _round_up(place.size)
         if verify and zlib.crc32(data[place.offset : end]) != place.crc32:
             raise ArtifactError(f"damaged: the checksum of {what} is wrong")
         yield data[place.offset : place.offset + place.size]
@@ -299,7 +299,7 @@ def _bytes_of(data: memoryview) -> memoryview:
     return view.cast("B") if view.nbytes else memoryview(b"")
 
 
-def _padded(size: int) -> int:
+def _round_up(size: int) -> int:
     return size + -size % ALIGNMENT
 
 

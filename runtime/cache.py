@@ -84,7 +84,7 @@ class Cache:
         """Return the buffers to pass, with a capacity of at least `rows`. `sizes` has the sizes of other arguments."""
         if not self._arrays or rows > self.capacity:
             capacity = max(rows, self._room if not self._arrays else 2 * self.capacity)
-            self._arrays = [self._grown_to(capacity, place, sizes) for place in range(len(self._signature.grown))]
+            self._arrays = [self._grow_to(capacity, place, sizes) for place in range(len(self._signature.grown))]
             self._passed = list(map(self._rows.passed, self._arrays))
         return self._passed
 
@@ -114,7 +114,7 @@ class Cache:
         self._rows.keep(made, array, buffer.axis, self._length)
         return made
 
-    def _grown_to(self, capacity: int, place: int, known: Mapping[str, int]) -> ArrayOrTensor:
+    def _grow_to(self, capacity: int, place: int, known: Mapping[str, int]) -> ArrayOrTensor:
         if self._arrays:
             return self._copied(self._arrays[place], place, capacity)
         buffer = self._signature.grown[place]
@@ -165,17 +165,17 @@ class GrowingFunction(Function):
     def __call__(self, *arguments: object, **named: object) -> Any:
         if ending.has_begun:
             refuse_at_end(f"a call of {self.__name__}")
-        cache, others = self._parted(arguments, named)
+        cache, others = self._split_arguments(arguments, named)
         return self._with_arrays(others) if cache is None else self._with_cache(cache, others)
 
     def prepared(self, *arguments: object, **named: object) -> list[object]:
         """Return the arguments of `packed` for these arguments: buffers, and a tensor for their length."""
-        cache, others = self._parted(arguments, named)
+        cache, others = self._split_arguments(arguments, named)
         if cache is None:
             return prepared(self._below, others)
         return self._passed(cache, prepared(self._other_signature, others))[0]
 
-    def _parted(
+    def _split_arguments(
         self, arguments: tuple[object, ...], named: Mapping[str, object]
     ) -> tuple[Cache | None, tuple[object, ...]]:
         """Return the cache and the other arguments, or None and all arguments."""

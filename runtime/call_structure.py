@@ -198,7 +198,7 @@ def _flatten(tree: Any, value: Any, where: str, found: list[object]) -> None:
         if value != held:
             raise TypeError(f"{where} is {held!r} in this program, which is compiled for that alone, got {value!r}")
     elif kind == "dict":
-        for (key, inner), of_path in zip(held, _of_keys([key for key, _ in held], value, where), strict=True):
+        for (key, inner), of_path in zip(held, _select_keys([key for key, _ in held], value, where), strict=True):
             _flatten(inner, of_path, f"{where}[{key!r}]", found)
     else:
         if not isinstance(value, (tuple, list)) or len(value) != len(held):
@@ -208,7 +208,7 @@ def _flatten(tree: Any, value: Any, where: str, found: list[object]) -> None:
             _flatten(inner, each, f"{where}[{index}]", found)
 
 
-def _of_keys(keys: Sequence[str | int], value: Any, where: str) -> list[Any]:
+def _select_keys(keys: Sequence[str | int], value: Any, where: str) -> list[Any]:
     if isinstance(value, Mapping):
         if set(value) != set(keys):
             raise TypeError(

@@ -403,14 +403,14 @@ def _load(
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact, on_device)
     native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
-    given = {**_linked(module, artifact), **loaded_functions(parts, native), **artifact.functions}
+    given = {**_link_parts(module, artifact), **loaded_functions(parts, native), **artifact.functions}
     # dead code elimination may have removed a call
     if called := {name: given[name] for name in artifact.calls if name in given}:
         _set_functions(module, artifact.calls, called)
     return module, on_device
 
 
-def _linked(module: CodeModule, artifact: Artifact) -> dict[str, object]:
+def _link_parts(module: CodeModule, artifact: Artifact) -> dict[str, object]:
     """Return the functions of parts with code among the program's objects."""
     parts = [external for external in artifact.externals if external.data is None]
     return {f"{part.name}.{name}": _find_of(part, module, name) for part in parts for name in part.functions}

@@ -171,12 +171,12 @@ def parse_signature(entry: Mapping[str, object]) -> Signature:
         raise ArtifactError(f"damaged: its manifest has an input of '{name}' without a name")
     sites = _sites(fields, name) if "profile" in entry else None
     grown = tuple(_buffer(each, inputs) for each in fields.items("grown", dict)) if "grown" in entry else ()
-    graph = _recorded(fields.get("graph", dict)) if "graph" in entry else None
+    graph = _read_recorded(fields.get("graph", dict)) if "graph" in entry else None
     structure = fields.get("structure", dict) if "structure" in entry else None
     return Signature(name, inputs, outputs, sites, grown, graph, structure)
 
 
-def _recorded(content: dict[str, object]) -> Recorded:
+def _read_recorded(content: dict[str, object]) -> Recorded:
     fields = Fields(content, "graphs")
     found = Recorded(*[fields.get(name, int) for name in Recorded._fields if name != "tensors" or name in content])
     if min(found) < 0:

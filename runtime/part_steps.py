@@ -68,14 +68,14 @@ class PartCall:
         first, length = _number(start), _number(seconds)
         if length is None or (first is None and start is not None):
             text = f"begins at {_described(start)} and takes {_described(seconds)}, which are no seconds"
-            return StepProblem("numbers", f"{_titled(name)} {text}")
+            return StepProblem("numbers", f"{_title(name)} {text}")
         if length < 0:
-            return StepProblem("negative", f"{_titled(name)} takes {length:g} s")
+            return StepProblem("negative", f"{_title(name)} takes {length:g} s")
         begin = after if first is None else round(first * 1e9)
         # Round the sum, so that a step ends exactly where the next one begins.
         end = after + round(length * 1e9) if first is None else round((first + length) * 1e9)
         if (off := max(self.begin - begin, end - self.end)) > _SLACK:
-            return StepProblem("outside", f"{_titled(name)} is outside of its part, by {off * 1e-9:.3g} s")
+            return StepProblem("outside", f"{_title(name)} is outside of its part, by {off * 1e-9:.3g} s")
         inside = max(begin, self.begin)
         return named_step(name, nodes, inside, max(min(end, self.end), inside))
 
@@ -155,7 +155,7 @@ def problem_with_names(name: object, nodes: object) -> StepProblem | None:
     if not (isinstance(name, str) and name):
         return StepProblem("name", f"a step is called {_described(name)}: a name is text")
     if not (isinstance(nodes, (tuple, list)) and all(isinstance(node, str) for node in nodes)):
-        return StepProblem("nodes", f"{_titled(name)} is of the nodes {_described(nodes)}: a list of names is needed")
+        return StepProblem("nodes", f"{_title(name)} is of the nodes {_described(nodes)}: a list of names is needed")
     return None
 
 
@@ -173,7 +173,7 @@ def _number(seconds: object) -> float | None:
     return number if abs(number) < 1e9 else None
 
 
-def _titled(name: object) -> str:
+def _title(name: object) -> str:
     return f"step '{_cut(_shown(name))}'" if isinstance(name, str) and name else "a step"
 
 

@@ -49,17 +49,17 @@ def maker_of(array: object) -> Give:
     if not hasattr(array, "__dlpack__"):
         return to_numpy
     if hasattr(array, "__array_namespace__"):  # standard of the array API
-        return _of_namespace(array.__array_namespace__())
+        return _find_converter(array.__array_namespace__())
     for cls in type(array).__mro__:
         module = sys.modules.get(cls.__module__.partition(".")[0])
         if module is not None and hasattr(module, "from_dlpack"):
             if module.__name__ == "torch":
                 give_torch()
-            return _of_namespace(module)
+            return _find_converter(module)
     return _as_it_is
 
 
-def _of_namespace(namespace: ModuleType) -> Give:
+def _find_converter(namespace: ModuleType) -> Give:
     give: Give = to_numpy if namespace.__name__ == "numpy" else namespace.from_dlpack
     return give
 

@@ -84,7 +84,7 @@ def private_key(path: StrPath) -> Ed25519PrivateKey:
     """Return a key to sign with (openssl genpkey -algorithm ed25519 -out key.pem). Raises ArtifactError."""
     serialization, ed25519, _ = _library()
     parse = partial(serialization.load_pem_private_key, password=None)
-    return _parsed(path, "private", parse, ed25519.Ed25519PrivateKey)
+    return _parse_key(path, "private", parse, ed25519.Ed25519PrivateKey)
 
 
 def public_key(path: StrPath) -> Ed25519PublicKey:
@@ -93,10 +93,10 @@ def public_key(path: StrPath) -> Ed25519PublicKey:
     Raises ArtifactError.
     """
     serialization, ed25519, _ = _library()
-    return _parsed(path, "public", serialization.load_pem_public_key, ed25519.Ed25519PublicKey)
+    return _parse_key(path, "public", serialization.load_pem_public_key, ed25519.Ed25519PublicKey)
 
 
-def _parsed(path: StrPath, which: str, parse: Callable[[bytes], object], kind: type[Key]) -> Key:
+def _parse_key(path: StrPath, which: str, parse: Callable[[bytes], object], kind: type[Key]) -> Key:
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:

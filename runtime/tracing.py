@@ -97,7 +97,7 @@ class _TraceRows:
         self._events.append(TraceEvent(function, "call", CALLER, *call))
         self._events += [TraceEvent(name, name.partition(" ")[0], CALLER, begin, end) for name, begin, end in copies]
         hosted = sorted((span for span in recorded.spans if span.kind in HOST), key=lambda span: span.begin)
-        self._events += map(self._of_host, hosted)
+        self._events += map(self._make_host_event, hosted)
         self._add_ranges(recorded, hosted)
         self._add_device([span for span in recorded.spans if span.kind == DEVICE])
         for number, step in recorded.steps:
@@ -119,7 +119,7 @@ class _TraceRows:
             found.append(replace(event, row=row, begin=event.begin - start, end=event.end - start))
         return tuple(found)
 
-    def _of_host(self, span: Span) -> TraceEvent:
+    def _make_host_event(self, span: Span) -> TraceEvent:
         """Return the event of a kernel or a part, or of its launch."""
         site = self._sites[span.number]
         codegen = self._parts.get(site.name, "")

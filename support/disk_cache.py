@@ -387,14 +387,14 @@ def _copy(source: int, target: int, size: int) -> None:
     done = 0
     try:
         while done < size:
-            done += _moved(os.copy_file_range(source, target, size - done, done))
+            done += _check_count(os.copy_file_range(source, target, size - done, done))
     except (AttributeError, OSError):
         # copy_file_range does not support these file systems or this operating system.
         while done < size:
-            done += _moved(os.sendfile(target, source, done, size - done))
+            done += _check_count(os.sendfile(target, source, done, size - done))
 
 
-def _moved(count: int) -> int:
+def _check_count(count: int) -> int:
     if count == 0:
         raise OSError(5, "the file has become shorter")
     return count

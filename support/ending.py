@@ -45,9 +45,9 @@ class Ending:
         """Wait for foreign functions called by this package, in threads that may also run code of this package."""
         for is_second in (False, True):
             if is_second:
-                for thread in _in_calls_of_others():
+                for thread in _find_foreign_callers():
                     _raise_in(thread, SystemExit)
-            _wait(lambda: not _in_calls_of_others(), _OF_OTHERS_S)
+            _wait(lambda: not _find_foreign_callers(), _OF_OTHERS_S)
 
 
 ending = Ending()
@@ -78,7 +78,7 @@ def _is_ours(innermost: FrameType) -> bool:
     return any(map(_is_in_package, _outwards(innermost))) and not _is_called(innermost)
 
 
-def _in_calls_of_others() -> list[int]:
+def _find_foreign_callers() -> list[int]:
     """Return the threads that run a foreign function called by this package."""
     return [thread for thread, innermost in _others().items() if _is_called(innermost)]
 

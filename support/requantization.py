@@ -199,7 +199,7 @@ class Requantize:
         bits, is_unsigned = _integer_type(dtype)
         whole = numpy.nan_to_num(rounded_quotients(numpy.asarray(reals, float), self.rounding), nan=0.0)
         clamped = numpy.clip(whole + zero_point, *_limits(bits, is_unsigned))
-        return _stored(clamped.astype(numpy.int64), bits, is_unsigned)
+        return _wrap_stored(clamped.astype(numpy.int64), bits, is_unsigned)
 
     def table_entries(self, x: tuple[float, int, object], y: tuple[float, int, object]) -> ndarray:
         """Return the stated table for an operand and a result, each with a scale, a zero point and a type."""
@@ -215,7 +215,7 @@ class Requantize:
 
         wide = numpy.asarray(entries, numpy.int64)
         _check_range("table", wide, *_limits(bits, is_unsigned))
-        return _stored(wide, bits, is_unsigned)
+        return _wrap_stored(wide, bits, is_unsigned)
 
     def reals(self, parameters: Multiplier) -> ndarray:
         """Return the real multipliers that parameters represent, in f64 and without an error."""
@@ -244,9 +244,9 @@ class Requantize:
 
         array = _checked_sums(sums)
         bits, is_unsigned = _integer_type(dtype)
-        scale = _along(_checked_multiplier(multiplier.multiplier, self.form), array, axis, "multiplier")
-        shift = _along(_checked_integers(multiplier.shift, "shift"), array, axis, "shift")
-        zero = _along(_checked_integers(zero_point, "zero_point"), array, axis, "zero_point")
+        scale = _reshape_along(_checked_multiplier(multiplier.multiplier, self.form), array, axis, "multiplier")
+        shift = _reshape_along(_checked_integers(multiplier.shift, "shift"), array, axis, "shift")
+        zero = _reshape_along(_checked_integers(zero_point, "zero_point"), array, axis, "zero_point")
         if self.form == "float":
             whole = self._float(array, scale)
         else:
@@ -255,7 +255,7 @@ class Requantize:
         result = whole + zero
         if self.saturate:
             result = numpy.clip(result, *_limits(bits, is_unsigned))
-        return _stored(result, bits, is_unsigned)
+        return _wrap_stored(result, bits, is_unsigned)
 
     def _float(self, sums: ndarray, multiplier: ndarray) -> ndarray:
         """Return the rounded f32 products, saturated to i32."""
@@ -270,7 +270,7 @@ class Requantize:
     def _once(self, sums: ndarray, multiplier: ndarray, shift: ndarray) -> ndarray:
         """Return the quotients, rounded once."""
         product = sums if self.form == "power_of_two" else sums * multiplier
-        return _shifted(product, shift + FRACTION_BITS[self.form], self.rounding)
+        return _shift(product, shift + FRACTION_BITS[self.form], self.rounding)
 
     def _twice(self, sums: ndarray, multiplier: ndarray, shift: ndarray) -> ndarray:
         """Return the quotients of gemmlowp's two steps."""
@@ -278,10 +278,10 @@ class Requantize:
 
         left = (sums << numpy.maximum(-shift, 0)).astype(numpy.int32).astype(numpy.int64)
         high = numpy.minimum((left * multiplier + (1 << 30)) >> 31, 2**31 - 1)
-        return _shifted(high, numpy.maximum(shift, 0), self.rounding)
+        return _shift(high, numpy.maximum(shift, 0), self.rounding)
 
 
-def _shifted(numbers: ndarray, places: ndarray, rounding: str) -> ndarray:
+def _shift(numbers: ndarray, places: ndarray, rounding: str) -> ndarray:
     """Return numbers / 2**places, rounded by the mode. Negative places shift to the left, without overflow."""
     import numpy
 
@@ -320,7 +320,7 @@ def rounded_quotients(numbers: ndarray, rounding: str) -> ndarray:
     return {"up": numpy.ceil, "down": numpy.floor, "to_zero": numpy.trunc}[rounding](numbers)
 
 
-def _along(values: ndarray, data: ndarray, axis: int, name: str) -> ndarray:
+def _reshape_along(values: ndarray, data: ndarray, axis: int, name: str) -> ndarray:
     """Reshape one number, or one per slice along the axis, so that it broadcasts with the data."""
     if values.size == 1:
         return values.reshape([1] * data.ndim)
@@ -351,7 +351,7 @@ def _limits(bits: int, is_unsigned: bool) -> tuple[int, int]:
     return (0, 2**bits - 1) if is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
-def _stored(result: ndarray, bits: int, is_unsigned: bool) -> ndarray:
+def _wrap_stored(result: ndarray, bits: int, is_unsigned: bool) -> ndarray:
     """Return the low bits of integers in their own type."""
     import numpy
 

@@ -50,7 +50,7 @@ def build(definition: OpDef, args: Sequence[object], kwargs: dict[str, Any]) -> 
 
 def _bind(definition: OpDef, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
     parameters = definition.parameters
-    args = _gathered(definition, args)
+    args = _gather(definition, args)
     if len(args) > len(parameters):
         raise OpProblem(f"takes {counted(len(parameters), 'argument')} ({', '.join(parameters)}), got {len(args)}")
     arguments = dict(zip(parameters, args))  # noqa: B905  # fewer positional arguments than parameters is usual
@@ -63,7 +63,7 @@ def _bind(definition: OpDef, args: Sequence[object], kwargs: Mapping[str, object
     return arguments
 
 
-def _gathered(definition: OpDef, args: Sequence[object]) -> Sequence[object]:
+def _gather(definition: OpDef, args: Sequence[object]) -> Sequence[object]:
     """Collect values at the position of a variadic operand into a list: `print(a, b)` means `print([a, b])`."""
     position = definition.variadic_parameter
     if position is None or len(args) <= position or as_value(args[position]) is None:

@@ -70,13 +70,13 @@ def undivided(index: Size) -> Size:
                 continue
             times = from_terms({(*monomial[:place], *monomial[place + 1 :]): coefficient})
             whole, by = atom.args
-            for one in _undivided(index, whole, by, times):
+            for one in _yield_undivided(index, whole, by, times):
                 if divisions(one) < found:
                     return undivided(one)
     return index
 
 
-def _undivided(index: Size, whole: Size, by: Size, times: Size) -> Iterator[Size]:
+def _yield_undivided(index: Size, whole: Size, by: Size, times: Size) -> Iterator[Size]:
     """Yield candidates for an index that replace x % n."""
     quotient = whole // by
     left = index - times * (whole % by)

@@ -121,10 +121,10 @@ def substituted_type(type_: Type, sizes: Mapping[str, Dim]) -> Type:
     info = decode(type_)
     if _variables(dims_of(info)).isdisjoint(sizes):
         return type_
-    return encode(with_dims(info, tuple(_substituted(dim, sizes) for dim in dims_of(info))), type_.context)
+    return encode(with_dims(info, tuple(_substitute(dim, sizes) for dim in dims_of(info))), type_.context)
 
 
-def _substituted(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
+def _substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
     return dim.substitute(sizes) if isinstance(dim, SymExpr) else dim
 
 
@@ -159,20 +159,20 @@ def _substitute_attributes(operation: Operation, sizes: Mapping[str, Dim]) -> No
         if not _texts(attribute):  # numbers only, perhaps as another kind of attribute
             continue
         replaced = (
-            ir.ArrayAttr.get([_replaced(item, sizes) for item in attribute], operation.context)
+            ir.ArrayAttr.get([_replace(item, sizes) for item in attribute], operation.context)
             if isinstance(attribute, ir.ArrayAttr)
-            else ir.StringAttr.get(str(_substituted(parse(attribute.value), sizes)), operation.context)
+            else ir.StringAttr.get(str(_substitute(parse(attribute.value), sizes)), operation.context)
         )
         # In the operator's own encoding: numbers alone may be another kind of attribute.
         kind = find_op(operation.name).attrs[name]
         operation.attributes[name] = kind.encode(kind.decode(replaced), operation.context)
 
 
-def _replaced(item: Attribute, sizes: Mapping[str, Dim]) -> Attribute:
+def _replace(item: Attribute, sizes: Mapping[str, Dim]) -> Attribute:
     """Substitute in one item of a list of integers and expressions."""
     if not _texts(item):
         return item
-    (encoded,) = encode_dims((_substituted(parse(item.value), sizes),), item.context)
+    (encoded,) = encode_dims((_substitute(parse(item.value), sizes),), item.context)
     return encoded
 
 

@@ -197,7 +197,7 @@ def _is_natural(size: Size, cases: list[int]) -> bool:
             return all(_is_natural(alternative, cases) for alternative in alternatives)
         if any(_is_natural(alternative, cases) for alternative in alternatives):
             return True
-    return all(_is_natural(each, cases) for each in rests) if (rests := _by_remainder(size)) else False
+    return all(_is_natural(each, cases) for each in rests) if (rests := _split_by_remainder(size)) else False
 
 
 def _choices(size: Size) -> Iterator[tuple[bool, list[Size]]]:
@@ -214,17 +214,17 @@ def _choices(size: Size) -> Iterator[tuple[bool, list[Size]]]:
                 yield is_each, [others + factor * argument for argument in atom.args]
 
 
-def _by_remainder(size: Size) -> list[Size]:
+def _split_by_remainder(size: Size) -> list[Size]:
     """Split a size that contains p//4 by the remainder of p's first variable: 4*n, 4*n + 1, 4*n + 2 and 4*n + 3."""
     for atom in (atom for monomial in terms_of(size) for atom in monomial):
         if atom.kind == "//" and isinstance(divisor := atom.args[1], int) and 1 < divisor <= _MOST_REMAINDERS:
             name = min(atom.variables)
             whole = make_variable(name) * divisor
-            return [_substituted(size, {name: whole + rest}) for rest in range(divisor)]
+            return [_substitute(size, {name: whole + rest}) for rest in range(divisor)]
     return []
 
 
-def _substituted(size: Size, values: dict[str, Dim]) -> Size:
+def _substitute(size: Size, values: dict[str, Dim]) -> Size:
     found = size.substitute(values) if isinstance(size, SymExpr) else size
     assert found is not None
     return found

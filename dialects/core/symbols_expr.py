@@ -255,7 +255,7 @@ def _leading(size: Size) -> int:
     return size if isinstance(size, int) else next(iter(size._terms.values()))
 
 
-def _at_least(a: Size, b: Size, margin: int = 0) -> bool:
+def _is_at_least(a: Size, b: Size, margin: int = 0) -> bool:
     """Return True if bounds prove a >= b + margin for all sizes."""
     lower, _ = bounds(add_terms(terms_of(a), terms_of(b), -1))
     return lower is not None and lower >= margin
@@ -303,7 +303,7 @@ def floordiv(p: Size, q: Size) -> Size:
     factor, left, divisor, _ = _cancel(p, q)
     if factor != 1:
         return floordiv(left, divisor)
-    if not _at_least(q, 0):
+    if not _is_at_least(q, 0):
         return _make_call("//", (p, q))
     if (quotient := _bounded_quotient(p, q)) is not None:
         return quotient
@@ -330,14 +330,14 @@ def mod(p: Size, q: Size) -> Size:
         return factor * mod(left, divisor) + remainder
     if (opened := _open_nested_mod(p, q)) is not None:
         return mod(opened, q)
-    quotient = _bounded_quotient(p, q) if _at_least(q, 0) else None
+    quotient = _bounded_quotient(p, q) if _is_at_least(q, 0) else None
     return _make_call("%", (p, q)) if quotient is None else p - quotient * q
 
 
 def ceildiv_sizes(p: Size, q: Size) -> Size:
     if q == 0:
         raise SymbolError(f"division by zero: ceildiv({shorten(p)}, 0)")
-    if not _at_least(q, 0) or (isinstance(p, int) and isinstance(q, int)):
+    if not _is_at_least(q, 0) or (isinstance(p, int) and isinstance(q, int)):
         return -floordiv(-p, q)
     # If the divisor is a sum, p + q - 1 no longer shows that the divisor divides p.
     whole, rest = _split(p, q)
@@ -359,7 +359,7 @@ def _cancel(p: Size, q: Size) -> tuple[Size, Size, Size, int]:
     """Return (factor, left, divisor, remainder) with p == factor*left + remainder and q == factor*divisor. The
     remainder is in [0, factor). A divisor that is not negative absorbs it: (2*n + 1)//4 is n//2."""
     p_terms, q_terms = terms_of(p), terms_of(q)
-    rounds = _at_least(q, 0)
+    rounds = _is_at_least(q, 0)
     number = gcd(*q_terms.values(), *(c for monomial, c in p_terms.items() if monomial or not rounds))
     shared = greatest_common_monomial([*q_terms, *p_terms])
     if number == 1 and not shared:
@@ -378,10 +378,10 @@ def _bounded_quotient(p: Size, q: Size) -> int | None:
     atom = sole_atom(p)
     if atom is not None and atom.kind == "%" and atom.args[1] == q:
         return 0
-    if _at_least(-1, p) and (_at_least(p, -1) or _at_least(p, -q)):
+    if _is_at_least(-1, p) and (_is_at_least(p, -1) or _is_at_least(p, -q)):
         return -1
-    not_negative = _at_least(p, 0) or _at_least(p, q, -1)  # as q >= 1, p >= q - 1 is enough
-    return 0 if not_negative and _at_least(q, p, 1) else None
+    not_negative = _is_at_least(p, 0) or _is_at_least(p, q, -1)  # as q >= 1, p >= q - 1 is enough
+    return 0 if not_negative and _is_at_least(q, p, 1) else None
 
 
 def _merge_nested(p: Size, q: Size) -> tuple[Size, Size] | None:
@@ -431,7 +431,7 @@ def is_cut(size: Size, whole: Size) -> bool:
     atom = sole_atom(size)
     if atom is None or atom.kind != "min" or whole not in atom.args:
         return False
-    return all(arg == whole or _at_least(arg, 1) for arg in atom.args)
+    return all(arg == whole or _is_at_least(arg, 1) for arg in atom.args)
 
 
 def _decides(kind: str, a: Size, b: Size) -> bool:
@@ -439,7 +439,7 @@ def _decides(kind: str, a: Size, b: Size) -> bool:
     inner = sole_atom(b)
     if inner is not None and {kind, inner.kind} == {"min", "max"} and a in inner.args:
         return True  # max(n, min(n, 8)) is n
-    return _at_least(b, a) if kind == "min" else _at_least(a, b)
+    return _is_at_least(b, a) if kind == "min" else _is_at_least(a, b)
 
 
 # Evaluation and substitution.

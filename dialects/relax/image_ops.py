@@ -102,7 +102,7 @@ _COORDINATES = (
 _ROUNDING = ("round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil", "")
 
 
-def _resized(dimensions: str, rounding: str) -> dict[str, Any]:
+def _make_resize_columns(dimensions: str, rounding: str) -> dict[str, Any]:
     """Return the columns of a row that resizes images with these dimensions."""
     spatial = len(dimensions) - 2
     attrs = {
@@ -120,9 +120,9 @@ def _resized(dimensions: str, rounding: str) -> dict[str, Any]:
     return {"attrs": attrs, "infer": resize, "prepare": spread_size(spatial), "layouts": laid_out, "flops": resize_work}
 
 
-injective_op("image.resize2d", "data size:shape", **_resized("NCHW", "round"),
+injective_op("image.resize2d", "data size:shape", **_make_resize_columns("NCHW", "round"),
    doc="Resizes images.")  # fmt: skip
-injective_op("image.resize3d", "data size:shape", **_resized("NCDHW", ""),
+injective_op("image.resize3d", "data size:shape", **_make_resize_columns("NCDHW", ""),
    doc="Resizes volumes.")  # fmt: skip
 op("image.grid_sample", "data grid", attrs={"method": Str("bilinear", choices=("bilinear", "nearest", "bicubic")),
           "layout": Str("NCHW"),

@@ -74,7 +74,7 @@ def reshape(call: Call) -> TensorInfo:
         return call.x.with_shape(new)
     if not _may_match(old, new):
         raise call.fail(f"{call.describe('x')} does not have as many elements as {call.describe('shape')}")
-    return call.x.with_shape(_completed(new, product(old)))
+    return call.x.with_shape(_complete_shape(new, product(old)))
 
 
 def _may_match(old: Shape, new: Shape) -> bool:
@@ -89,7 +89,7 @@ def _may_match(old: Shape, new: Shape) -> bool:
     return count % factor == 0 if factor else count == 0
 
 
-def _completed(new: Shape, count: Dim) -> Shape:
+def _complete_shape(new: Shape, count: Dim) -> Shape:
     """Compute the only unknown size of a shape from the number of elements, if possible."""
     rest = product(size for size in new if size is not None)
     if new.count(None) != 1 or not at_least(rest, 1):

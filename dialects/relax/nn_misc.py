@@ -29,11 +29,11 @@ def pad(call: Call) -> TensorInfo:
         f"before and after each dimension of {call.describe('data')}, got {len(widths)}",
     )
     return call.data.with_shape(
-        _padded(call, axis, size, widths[2 * axis], widths[2 * axis + 1]) for axis, size in enumerate(shape)
+        _pad_size(call, axis, size, widths[2 * axis], widths[2 * axis + 1]) for axis, size in enumerate(shape)
     )
 
 
-def _padded(call: Call, axis: int, size: Dim, before: int, after: int) -> Dim:
+def _pad_size(call: Call, axis: int, size: Dim, before: int, after: int) -> Dim:
     if size == 0 and call.pad_mode != "constant" and max(before, after) > 0:
         raise call.fail(
             f"{call.describe('data')} is empty along axis {axis}: "

@@ -53,10 +53,10 @@ def _converted(call: Call, allowed: Callable[[str], bool], expected: str) -> Ten
     _check_elements(call, "scale", _is_scale, f"{_REAL}, or f8E8M0FNU")
     _check_elements(call, "zero_point", _is_zero_point, _ZERO_POINT)
     call.require(allowed(call.out_dtype), f"{call.describe('out_dtype')} must be {expected}")
-    return _checked_along(call, ("scale", "zero_point"))
+    return _check_parameters(call, ("scale", "zero_point"))
 
 
-def _checked_along(call: Call, names: Sequence[str]) -> TensorInfo:
+def _check_parameters(call: Call, names: Sequence[str]) -> TensorInfo:
     """Check the shapes of the parameters, and return the type of the result."""
     for name in names:
         check_rank(call, name, 0, 1)
@@ -93,7 +93,7 @@ def requantize(call: Call) -> TensorInfo:
     _check_elements(call, "zero_point", types.__contains__, " or ".join(dict.fromkeys(types)))
     is_possible = call.form == "q31" or not call.double_rounding
     call.require(is_possible, f"{call.describe('double_rounding')} needs form 'q31', got '{call.form}'")
-    return _checked_along(call, ("multiplier", "shift", "zero_point"))
+    return _check_parameters(call, ("multiplier", "shift", "zero_point"))
 
 
 _AXIS = Int(-1, doc="axis of several scales and zero points")

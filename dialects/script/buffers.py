@@ -50,7 +50,7 @@ def _store(printer: Printer, op: Operation) -> bool:
     value, target, *_ = op.operands
     if not _is_named(printer, target) or printer.other_attributes(op):
         return False
-    name = _stored_to(printer, op, target, value)
+    name = _name_target(printer, op, target, value)
     text, _, *places = printer.take(op.operands)
     printer.emit(f"{element(name, places)} = {text.plain().text}")
     for result in op.results:
@@ -58,7 +58,7 @@ def _store(printer: Printer, op: Operation) -> bool:
     return True
 
 
-def _stored_to(printer: Printer, op: Operation, target: Value, value: Value) -> str:
+def _name_target(printer: Printer, op: Operation, target: Value, value: Value) -> str:
     """Return the name that a store assigns to: a new name for a tensor, or the name of a buffer."""
     return printer.overwritten(op, target, [value], op.operands) if is_tensor(target.type) else printer.text_of(target)
 
@@ -107,7 +107,7 @@ def _vstore(printer: Printer, op: Operation) -> bool:
     vector, target, *_ = op.operands
     if not _is_named(printer, target) or not _is_plain_transfer(op, target, vector):
         return False
-    name = _stored_to(printer, op, target, vector)
+    name = _name_target(printer, op, target, vector)
     text, _, *rest = printer.take(op.operands)
     rank = len(target.type.shape)
     # In the order of the operation: value, indices, mask.

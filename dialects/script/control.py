@@ -12,7 +12,7 @@ from .printer import Printer, statement
 
 
 @statement("scf.for")
-def _for(printer: Printer, op: Operation) -> bool:
+def _print_for(printer: Printer, op: Operation) -> bool:
     if printer.other_attributes(op):
         return False
     bounds, inits = list(op.operands)[:3], list(op.operands)[3:]

@@ -208,7 +208,7 @@ def _write_header(
     assert nest.iterators is not None
     items = [f"{kind}({size})" if kind else size for kind, size in zip(nest.iterators, sizes, strict=True)]
     inputs = list(elements[: len(nest.inputs)])
-    if are_listed or _named_in(lines[header + 1 :], inputs, list(elements[len(nest.inputs) :])) != inputs:
+    if are_listed or _find_inputs(lines[header + 1 :], inputs, list(elements[len(nest.inputs) :])) != inputs:
         items.append(f"reads=[{', '.join(inputs)}]")
     rest = printer.keyword("annotations", nest.op, _SHOWN)
     items += rest
@@ -221,7 +221,7 @@ def _write_header(
     lines[header] = head
 
 
-def _named_in(lines: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str] | None:
+def _find_inputs(lines: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str] | None:
     """Return the inputs in the order in which a body reads them, or None if the texts are ambiguous."""
     if len(set(inputs)) < len(inputs) or set(inputs) & set(outputs) or any("[" not in input_ for input_ in inputs):
         return None

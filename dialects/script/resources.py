@@ -25,7 +25,7 @@ class Resources:
 
     def name(self, attribute: Attribute) -> str:
         if (known := self._names.get(attribute)) is None:
-            known = _unescaped(resource_name(attribute), attribute) or f"c{len(self._names)}"
+            known = _unescape(resource_name(attribute), attribute) or f"c{len(self._names)}"
             while known in self._names.values():
                 known += "_"
             self._names[attribute] = known
@@ -53,6 +53,6 @@ class Resources:
         return f'I.resource({quoted(name)}, {quoted(str(attribute.type))}, "{data}")'
 
 
-def _unescaped(name: str, attribute: Attribute) -> str:
+def _unescape(name: str, attribute: Attribute) -> str:
     """Decode a name. MLIR prints characters outside of ASCII as bytes."""
     return name if "\\" not in name else readable(lambda: ir.Attribute.parse(f'"{name}"', attribute.context).value)

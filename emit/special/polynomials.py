@@ -14,7 +14,7 @@ from .series import in_f64, size_of
 Recurrence = Callable[[Number, Number, Number, Number], Number]
 
 
-def _by_recurrence(x: Number, n: Number, first: Number, next_of: Recurrence) -> Number:
+def _evaluate_recurrence(x: Number, n: Number, first: Number, next_of: Recurrence) -> Number:
     """Evaluate the recurrence upwards from degrees 0 and 1. Return 0 for a negative degree."""
 
     def step(k: Number, before: Number, last: Number) -> list[Number]:
@@ -48,7 +48,7 @@ def _chebyshev(kind: str, x: Number, n: Number) -> Number:
         "w": lambda: intrinsic("sin", (n + 0.5) * angle) / intrinsic("sin", half),
     }[kind]()
     is_wave = is_inside & (n > 8.0)
-    repeated = _by_recurrence(x, select(is_wave, 0.0, n), first, _chebyshev_step)
+    repeated = _evaluate_recurrence(x, select(is_wave, 0.0, n), first, _chebyshev_step)
     made = select(is_end, at_end, select(is_wave, wave, repeated))
     return select(n < 0.0, 0.0, made)
 
@@ -64,17 +64,17 @@ def hermite(x: Number, n: Number, is_physical: bool, limit: int) -> Number:
     """Return a physicists' or probabilists' Hermite polynomial, or NaN beyond a degree."""
     n = intrinsic("trunc", n)
     by = 2.0 if is_physical else 1.0
-    made = _by_recurrence(x, select(n > float(limit), 0.0, n), x * by, lambda p, q, k, x: (x * q - k * p) * by)
+    made = _evaluate_recurrence(x, select(n > float(limit), 0.0, n), x * by, lambda p, q, k, x: (x * q - k * p) * by)
     return select(n > float(limit), math.nan, made)
 
 
 @in_f64
 def laguerre(x: Number, n: Number) -> Number:
     n = intrinsic("trunc", n)
-    return _by_recurrence(x, n, 1.0 - x, lambda p, q, k, x: ((k + k + (1.0 - x)) * q - k * p) / (k + 1.0))
+    return _evaluate_recurrence(x, n, 1.0 - x, lambda p, q, k, x: ((k + k + (1.0 - x)) * q - k * p) / (k + 1.0))
 
 
 @in_f64
 def legendre(x: Number, n: Number) -> Number:
     n = intrinsic("trunc", n)
-    return _by_recurrence(x, n, x, lambda p, q, k, x: ((k + k + 1.0) * x * q - k * p) / (k + 1.0))
+    return _evaluate_recurrence(x, n, x, lambda p, q, k, x: ((k + k + 1.0) * x * q - k * p) / (k + 1.0))

@@ -69,13 +69,13 @@ class Emission:
             for placeholder, value in self._given.items():
                 for axis, size in enumerate(placeholder.shape):
                     if str(size) == name and isinstance(size, SymExpr):
-                        self._symbols[name] = self._at_begin(partial(linalg.size, value, axis))
+                        self._symbols[name] = self._create_at_begin(partial(linalg.size, value, axis))
                         return self._symbols[name]
             raise RelaxError(f"no tensor that is given has the size '{name}': none has it as a dimension")
         return self._symbols[name]
 
     @staticmethod
-    def _at_begin(make: Callable[[], Number]) -> Number:
+    def _create_at_begin(make: Callable[[], Number]) -> Number:
         """Create a value at the function's start, so that it dominates all loops and bodies."""
         block = ir.InsertionPoint.current.block
         while block.owner.operation.name != "func.func":

@@ -90,19 +90,19 @@ class Scalar(Number):
         return Scalar.of_number(-self.plain) if self.is_float else 0 - self
 
     def __floordiv__(self, other: object) -> Scalar:
-        return _divided(floor_divide, "//", self, other)
+        return _divide_safely(floor_divide, "//", self, other)
 
     def __rfloordiv__(self, other: object) -> Scalar:
-        return _divided(floor_divide, "//", other, self)
+        return _divide_safely(floor_divide, "//", other, self)
 
     def __mod__(self, other: object) -> Scalar:
-        return _divided(floor_remainder, "%", self, other)
+        return _divide_safely(floor_remainder, "%", self, other)
 
     def __rmod__(self, other: object) -> Scalar:
-        return _divided(floor_remainder, "%", other, self)
+        return _divide_safely(floor_remainder, "%", other, self)
 
 
-def _of_two(name: str, sign: str) -> Callable[..., Scalar]:
+def _make_binary_method(name: str, sign: str) -> Callable[..., Scalar]:
     plain = getattr(Number, f"__{name}__")
 
     def method(self: Scalar, other: object) -> Scalar:
@@ -121,9 +121,9 @@ _SIGNS = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
 }  # fmt: skip
 for _name, _sign in _SIGNS.items():
-    setattr(Scalar, f"__{_name}__", _of_two(_name, _sign))
+    setattr(Scalar, f"__{_name}__", _make_binary_method(_name, _sign))
 for _name in ("and", "or", "xor"):
-    setattr(Scalar, f"__r{_name}__", _of_two(_name, _SIGNS[_name]))
+    setattr(Scalar, f"__r{_name}__", _make_binary_method(_name, _SIGNS[_name]))
 
 
 def _require_meaning(sign: str, x: Scalar) -> None:
@@ -136,7 +136,7 @@ def _require_meaning(sign: str, x: Scalar) -> None:
         raise RelaxError(f"`{sign}` is of integers and bools, not of {x.dtype}")
 
 
-def _divided(function: Callable[..., Number], sign: str, x: object, y: object) -> Scalar:
+def _divide_safely(function: Callable[..., Number], sign: str, x: object, y: object) -> Scalar:
     """Return a quotient or remainder, which traps on no machine."""
     x, y = operand(x), operand(y)
     if isinstance(y, int) and y == 0 and not (isinstance(x, Scalar) and x.is_float):
@@ -275,7 +275,7 @@ class Index(Scalar):
         self.at = at
 
 
-def _of_indices(name: str, known: Callable[[Size, Size], Size]) -> Callable[..., Scalar]:
+def _make_index_method(name: str, known: Callable[[Size, Size], Size]) -> Callable[..., Scalar]:
     plain = getattr(Scalar, f"__{name}__")
 
     def method(self: Index, other: object) -> Scalar:
@@ -302,7 +302,7 @@ for _name, _known in {
     "floordiv": lambda x, y: x // y,
     "mod": lambda x, y: x % y,
 }.items():
-    setattr(Index, f"__{_name}__", _of_indices(_name, _known))
+    setattr(Index, f"__{_name}__", _make_index_method(_name, _known))
 
 
 # ---- values that are numbers only inside a function ----
@@ -329,12 +329,12 @@ class Deferred:
         return bool(self.number)
 
 
-def _forwarded(name: str) -> Callable[..., object]:
+def _make_forwarding_method(name: str) -> Callable[..., object]:
     return lambda self, *others: getattr(self.number, name)(*others)
 
 
 for _name in (*_SIGNS, "floordiv", "rfloordiv", "mod", "rmod", "neg", "invert", "rand", "ror", "rxor"):
-    setattr(Deferred, f"__{_name}__", _forwarded(f"__{_name}__"))
+    setattr(Deferred, f"__{_name}__", _make_forwarding_method(f"__{_name}__"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -240,7 +240,7 @@ def traced(shape: Sequence[Size], function: Callable[..., object], names: Sequen
         tracing = Tracing(spatial, recording)
         with ir.InsertionPoint(recording.module.body), calling(tracing, function):
             if isinstance(made := given_by(function(*tracing.indices())), Reduction):
-                dtypes, results = _combined(made, tracing)
+                dtypes, results = _trace_combiner(made, tracing)
             else:
                 dtypes, results = [value.dtype for value in made], made
         if "index" in dtypes:
@@ -262,7 +262,7 @@ def traced(shape: Sequence[Size], function: Callable[..., object], names: Sequen
     return Traced(spatial, tuple(tracing.reduced.items()), asked, tuple(dtypes), bool(order), recording, kept, first)
 
 
-def _combined(reduction: Reduction, tracing: Tracing) -> tuple[list[str], list[Scalar]]:
+def _trace_combiner(reduction: Reduction, tracing: Tracing) -> tuple[list[str], list[Scalar]]:
     """Return the types of a reduction's values, and the values after a step."""
     dtypes = [value.dtype for value in reduction.values]
     before = [tracing.before(number, dtype) for number, dtype in enumerate(dtypes)]

@@ -29,7 +29,7 @@ def attempted(node: Node, convert: Callable[[], T]) -> T | None:
         raise
     except RelaxError as error:
         where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
-        problems.add(problem_of(node, Unsupported(_of_operators(node, error.message + where)), error.__cause__))
+        problems.add(problem_of(node, Unsupported(_describe_refusal(node, error.message + where)), error.__cause__))
     except Incomplete:
         pass  # The problem of the input is reported already.
     except MemoryError:
@@ -54,7 +54,7 @@ def _bug_of(node: Node, error: Exception) -> Problem:
     return problem_of(node, Unsupported(reason), error)
 
 
-def _of_operators(node: Node, message: str) -> str:
+def _describe_refusal(node: Node, message: str) -> str:
     """Return the reason that a node cannot be imported. Refusals by relax operators get the node's inputs appended."""
     return f"{message}; the node's inputs: {described_inputs(node)}" if message.startswith("'relax.") else message
 

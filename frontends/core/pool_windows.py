@@ -74,13 +74,13 @@ def maxima_and_places(
     """
     dtype, shape = info_of(data).dtype, sizes.sizes_of(Value(ssa=data))
     # Windows of 'ceil_mode' may extend beyond the end.
-    after = map(_reached, counts, windows.strides, windows.reaches, windows.before, shape[2:])
+    after = map(_compute_excess, counts, windows.strides, windows.reaches, windows.before, shape[2:])
     wide = windows._replace(after=tuple(after))
     data = _as_far(with_borders(data, wide, lowest(dtype), dtype), windows, counts)
     places = _as_far(with_borders(places, wide, -1, "i64"), windows, counts)
     best, at = None, None
     for tap in itertools.product(*map(range, windows.kernel)):
-        values, indices = (_strided(tensor, windows, tap) for tensor in (data, places))
+        values, indices = (_read_tap(tensor, windows, tap) for tensor in (data, places))
         if best is None:
             best, at = values, indices
             continue
@@ -96,10 +96,10 @@ def maxima_and_places(
             relax.dialect.ops["where"](is_better, values, best),
             relax.dialect.ops["where"](is_better, indices, at),
         )
-    return [_of_sizes(each, counts) for each in (best, at) if each is not None]
+    return [_set_sizes(each, counts) for each in (best, at) if each is not None]
 
 
-def _reached(count: Size, stride: int, reach: int, before: Size, size: Size) -> Size:
+def _compute_excess(count: Size, stride: int, reach: int, before: Size, size: Size) -> Size:
     """Return the distance by which the last window along a dimension exceeds the end."""
     over = sizes.minus(sizes.minus(sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach), size), before)
     return 0 if sizes.is_known(over) and at_most(over, 0) else sizes.larger(over, 0)
@@ -116,7 +116,7 @@ def _as_far(tensor: Tensor, windows: Windows, counts: Sequence[Size]) -> Tensor:
     return sizes.sliced(Value(ssa=tensor), bounds, ends) if bounds else tensor
 
 
-def _strided(tensor: Tensor, windows: Windows, tap: Sequence[int]) -> Tensor:
+def _read_tap(tensor: Tensor, windows: Windows, tap: Sequence[int]) -> Tensor:
     """Return the elements of all windows at one tap. The end is cropped as far as the tap is from its window's end."""
     begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
     end = [first + 1 - reach or sizes.OPEN for first, reach in zip(begin, windows.reaches, strict=True)]
@@ -124,7 +124,7 @@ def _strided(tensor: Tensor, windows: Windows, tap: Sequence[int]) -> Tensor:
     return relax.strided_slice(tensor, axes=axes, begin=begin, end=end, strides=windows.strides)
 
 
-def _of_sizes(result: Tensor, counts: Sequence[Size]) -> Tensor:
+def _set_sizes(result: Tensor, counts: Sequence[Size]) -> Tensor:
     """Give the result's type the sizes of the windows, in their simplest form."""
     info = Value(ssa=result).info
     if info.shape is None or not sizes.is_known(*counts) or [*info.shape[2:]] == [*counts]:

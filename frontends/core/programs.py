@@ -40,15 +40,15 @@ def read_program(source: str | bytes, name: str, context: Context, read: Reader,
     source = checked_source(source, name)
     if isinstance(source, bytes) and not is_expendable():
         read_elsewhere(source, name, trial)
-    return _checked(read(source, name, context), source, name)
+    return _check_program(read(source, name, context), source, name)
 
 
 def program_on_trial(data: bytes, name: str, read: Reader) -> bytes:
     """Read a program in the process that may crash."""
-    return on_trial(data, False, (), lambda source: _checked(read(source, name, create_context()), source, name))
+    return on_trial(data, False, (), lambda source: _check_program(read(source, name, create_context()), source, name))
 
 
-def _checked(program: MlirModule, source: str | bytes, name: str) -> MlirModule:
+def _check_program(program: MlirModule, source: str | bytes, name: str) -> MlirModule:
     if isinstance(source, str):
         return program
     try:

@@ -72,14 +72,14 @@ def _add_body(importer: GraphImporter, inputs: list[PassedInput], arguments: Seq
                 f"output '{shown(output.name)}' is an output that the converter of its node does not return"
             )
         if isinstance(held, OneOf):
-            held = _of_declared_rank(held, output)
+            held = _select_declared_rank(held, output)
         if isinstance(held, OneOf):
             raise ModelError(f"output '{shown(output.name)}' is {held}: an output of a program needs one rank")
         outputs.append(held)
     return outputs
 
 
-def _of_declared_rank(choice: OneOf, output: ValueInfoProto) -> OneOf | Value:
+def _select_declared_rank(choice: OneOf, output: ValueInfoProto) -> OneOf | Value:
     """Return the tensor of the rank that the model declares for its output. The rank is checked at run time."""
     tensor = output.type.tensor_type
     ranks = [each.rank for each in choice.tensors]

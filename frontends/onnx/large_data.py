@@ -91,7 +91,7 @@ def _strip(data: memoryview, begin: int, descriptor: object, places: dict[bytes,
     while position < len(data):
         tag, after_tag = _read_varint(data, position)
         if tag & 7 != _BYTES:
-            position = _behind_number(data, after_tag, tag & 7)
+            position = _skip_number(data, after_tag, tag & 7)
             continue
         length, start = _read_varint(data, after_tag)
         if (position := start + length) > len(data):
@@ -122,7 +122,7 @@ def _token(start: int, end: int, places: dict[bytes, tuple[int, int]]) -> bytes:
     return token
 
 
-def _behind_number(data: memoryview, position: int, kind: int) -> int:
+def _skip_number(data: memoryview, position: int, kind: int) -> int:
     if kind == _VARINT:
         return _read_varint(data, position)[1]
     if kind == _FIXED64:

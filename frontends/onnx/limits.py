@@ -25,11 +25,11 @@ class _NodeCount:
         count = 0
         for node in nodes:
             inner = self._functions.get((node.domain, node.op_type))
-            count += 1 if inner is None else 1 + self._of_function(inner, depth + 1)
+            count += 1 if inner is None else 1 + self._count_function(inner, depth + 1)
             count += sum(self.of_nodes(each.g.node, depth) for each in node.attribute if each.HasField("g"))
         return count
 
-    def _of_function(self, function: FunctionProto, depth: int) -> int:
+    def _count_function(self, function: FunctionProto, depth: int) -> int:
         known = self._known
         # Deeper or recursive calls are refused during the import.
         if depth <= DEEPEST_CALLS and id(function) not in known:

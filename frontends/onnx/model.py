@@ -170,7 +170,7 @@ def _texts(model: ModelProto) -> Iterator[tuple[str, str | bytes]]:
         for name in (*function.input, *function.output):
             yield "the name of a value", name
         for node in function.node:
-            yield from _of_node(node)
+            yield from _yield_texts(node)
 
 
 def _of_graph(graph: GraphProto) -> Iterator[tuple[str, str | bytes]]:
@@ -182,10 +182,10 @@ def _of_graph(graph: GraphProto) -> Iterator[tuple[str, str | bytes]]:
     for tensor in graph.initializer:
         yield "the name of a tensor", tensor.name
     for node in graph.node:
-        yield from _of_node(node)
+        yield from _yield_texts(node)
 
 
-def _of_node(node: NodeProto) -> Iterator[tuple[str, str | bytes]]:
+def _yield_texts(node: NodeProto) -> Iterator[tuple[str, str | bytes]]:
     yield "a node's name", node.name
     yield "a node's operator", node.op_type
     yield "a node's domain", node.domain

@@ -26,7 +26,7 @@ def unknown(node: OnnxNode) -> str:
 
 def lines_to_teach(node: OnnxNode) -> str:
     """Return the Python lines that register a converter for a node's operator before the import."""
-    domain, op = _quoted(node.domain), _quoted(node.op)
+    domain, op = _quote_name(node.domain), _quote_name(node.op)
     called = f"{domain}.{op}" if domain else op
     names = ["x", "y", "z"] if len(node.inputs) <= 3 else [f"x{index}" for index in range(len(node.inputs))]
     names = names[: len(node.inputs)]
@@ -45,7 +45,7 @@ def lines_to_teach(node: OnnxNode) -> str:
     return f"{where} {called}:\n" + "\n".join(lines)
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     """Return a name escaped for Python quotes."""
     return shown(name.replace("\\", "\\\\").replace('"', '\\"'))
 

@@ -61,7 +61,7 @@ def check_node(node: OnnxNode) -> None:
 def expansion_of(node: OnnxNode, model: OnnxModel) -> FunctionProto | None:
     """Return the function that defines a node, or None if there is none."""
     function = own_function(node, model)
-    return _defined_by_onnx(node) if function is None else _with_attributes(function, node, {})
+    return _find_definition(node) if function is None else _with_attributes(function, node, {})
 
 
 def own_function(node: OnnxNode, model: OnnxModel) -> FunctionProto | None:
@@ -78,7 +78,7 @@ def is_defined_by_onnx(node: OnnxNode) -> bool:
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
-def _defined_by_onnx(node: OnnxNode) -> FunctionProto | None:
+def _find_definition(node: OnnxNode) -> FunctionProto | None:
     if (schema := _schema(node.domain, node.op, node.version)) is None:
         return None
     if schema.has_function:

@@ -29,13 +29,13 @@ class NodeConverter(NamedTuple):
     place: str
 
 
-def _doubled(new: NodeConverter, taken: NodeConverter) -> str:
+def _describe_duplicate(new: NodeConverter, taken: NodeConverter) -> str:
     shown = f"{new.domain}.{new.name}" if new.domain else new.name
     return f"ONNX operator '{shown}' since version {new.since} has a converter already: {taken.place}"
 
 
 CONVERTERS = Registry[NodeConverter](
-    lambda each: ((each.domain, each.name), each.since), _doubled, families=f"{__package__}.operators"
+    lambda each: ((each.domain, each.name), each.since), _describe_duplicate, families=f"{__package__}.operators"
 )
 
 

@@ -64,7 +64,7 @@ class External:
     ):
         chosen = {"codegen": codegen, "symbol": symbol, **(attributes or {})}
         given = [(key, value) for key, value in chosen.items() if value]
-        self.group = PassGroup(EXTERNAL, _checked_of_externals(given), Pipeline(passes).steps)
+        self.group = PassGroup(EXTERNAL, _check_external_filters(given), Pipeline(passes).steps)
 
     def __repr__(self) -> str:
         return _step_text(self.group)
@@ -148,7 +148,7 @@ class Pipeline:
     def _resolve(self, element: PipelineElement, anchor: str) -> Step:
         if element.children is not None and element.name == EXTERNAL:
             steps = tuple(self._resolve_all(element.children, USUAL_ANCHOR))
-            return PassGroup(EXTERNAL, _checked_of_externals(split_options(element.options)), steps)
+            return PassGroup(EXTERNAL, _check_external_filters(split_options(element.options)), steps)
         if element.children is not None:
             if "." not in element.name and element.name != "any":
                 hint = "it takes options in braces" if find_pass(element.name) else "an operation's name is expected"
@@ -263,7 +263,7 @@ def find_own_or_none(name: str) -> type[Pass] | None:
     return None if name in upstream_passes() else find_pass(name)
 
 
-def _checked_of_externals(options: Sequence[tuple[str, str | None]]) -> tuple[tuple[str, str | None], ...]:
+def _check_external_filters(options: Sequence[tuple[str, str | None]]) -> tuple[tuple[str, str | None], ...]:
     """Check the filters of external modules: short names, or attributes with a dialect prefix. Raise OptionError."""
     for key, value in options:
         if key in _OF_EXTERNALS and not value:

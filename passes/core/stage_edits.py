@@ -61,7 +61,7 @@ def edit_stages(stages: Stages, edits: Iterable[str]) -> Stages:
     """
     found = stages
     for text in edits:
-        found = _edited(found, StageEdit.parse(text))
+        found = _edit_stages(found, StageEdit.parse(text))
     for before, after in zip(stages.stages, found.stages, strict=True):
         if before is not after:
             after.pipeline(stages.target.partition("{")[0])  # checks names and options of passes
@@ -76,7 +76,7 @@ def pass_place(stages: Stages, name: str) -> tuple[str, int] | None:
     return next(places, None)
 
 
-def _edited(stages: Stages, edit: StageEdit) -> Stages:
+def _edit_stages(stages: Stages, edit: StageEdit) -> Stages:
     changed = tuple(_edited_stage(stage, edit) for stage in stages.stages)
     known = (*stages.stages, *stages.own, *stages.left_out)
     if not any(_name(pass_) == edit.anchor for stage in known for pass_ in stage.passes):

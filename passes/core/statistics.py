@@ -69,10 +69,10 @@ class Statistics(Instrument):
         """Return the report as text, grouped by anchor, or by pass name if `by_pass` is set."""
         bar = "===" + "-" * 73 + "==="
         lines = [bar, "... Pass statistics report ...".center(79).rstrip(), bar]
-        lines += self._by_pass() if by_pass else self._by_anchor()
+        lines += self._format_by_pass() if by_pass else self._format_by_anchor()
         return "\n".join(lines) + "\n\n"
 
-    def _by_anchor(self) -> list[str]:
+    def _format_by_anchor(self) -> list[str]:
         lines: list[str] = []
         anchor = ""
         for (op, name), numbers in self.numbers.items():
@@ -81,7 +81,7 @@ class Statistics(Instrument):
             anchor = op
         return lines
 
-    def _by_pass(self) -> list[str]:
+    def _format_by_pass(self) -> list[str]:
         together: dict[str, Counter[tuple[str, str]]] = {}
         for (_, name), numbers in self.numbers.items():
             # `+` would drop numbers that are not positive.

@@ -92,7 +92,7 @@ class _Folding:
     def is_done_after_round(self) -> bool:
         graph = ConstantGraph(self._root, self._limits, self._can_compute, unknown=self._unknown)
         values = graph.worth_keeping()
-        arrays = _evaluated(graph.needed_for(values, ()))
+        arrays = _evaluate(graph.needed_for(values, ()))
         if (missing := [value for value in values if value not in arrays]) and self._evaluator is not None:
             arrays |= run_program(graph, self._functions, missing, arrays, self._evaluator)
         failed = [value for value in values if value not in arrays]
@@ -128,7 +128,7 @@ def _can_be_kept(type_: Type) -> bool:
     return not isinstance(type_, ir.RankedTensorType) or str(type_.element_type) in STORAGE_NAME
 
 
-def _evaluated(operations: Sequence[Operation]) -> dict[Value, ndarray]:
+def _evaluate(operations: Sequence[Operation]) -> dict[Value, ndarray]:
     """Compute the results of the operations that have an evaluation."""
     arrays: dict[Value, ndarray] = {}
 

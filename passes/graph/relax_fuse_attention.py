@@ -144,7 +144,7 @@ def _scores(value: Value, shape: Sequence[Dim]) -> _Scores | None:
         return None
     product, scale = found
     query, turned = product.operands
-    (query, of_query), (turned, of_key) = _unscaled(query), _unscaled(turned)
+    (query, of_query), (turned, of_key) = _unscale(query), _unscale(turned)
     own, others = shape_of(query), shape_of(turned)
     if own is None or others is None or len(own) != 4 or len(others) != 4:
         return None
@@ -158,14 +158,14 @@ def _product(value: Value) -> tuple[Operation, float] | None:
     """Return the product that computes the scores, and the factor on its result."""
     if not is_used_once(value):
         return None
-    value, scale = _unscaled(value)
+    value, scale = _unscale(value)
     product = defining_op(value, "relax.matmul")
     if product is None or product.out_dtype is not None or not is_used_once(value):
         return None
     return product.operation, scale
 
 
-def _unscaled(value: Value) -> tuple[Value, float]:
+def _unscale(value: Value) -> tuple[Value, float]:
     """Return a tensor without the scalar factors and divisors of all its elements, and their product."""
     scale = 1.0
     while (op := defining_op(value, "relax.multiply", "relax.divide")) is not None:

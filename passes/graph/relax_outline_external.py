@@ -58,7 +58,7 @@ class OutlineExternal(Pass):
         modules: dict[str, str] = {}
         taken: dict[str, Operation] = {}
         for name, function in chosen.items():
-            needed = _needed_by(function, functions)
+            needed = _find_needed(function, functions)
             modules[name] = name if is_private(function) else fresh_name(f"{name}_{text_in(function, CODEGEN)}", names)
             names.add(modules[name])
             _outline(function, needed, modules[name])
@@ -81,7 +81,7 @@ class OutlineExternal(Pass):
         return bool(codegen) and (not self.codegen or codegen in self.codegen)
 
 
-def _needed_by(function: Operation, functions: Mapping[str, Operation]) -> dict[str, Operation]:
+def _find_needed(function: Operation, functions: Mapping[str, Operation]) -> dict[str, Operation]:
     """Return the functions that a function calls, directly or indirectly."""
     operations: dict[str, Operation] = {}
     pending = [function]

@@ -63,7 +63,7 @@ class UnbindParams(Pass):
         what = f"pass '{self.name}'"
         function = graph_function(op, self.function, what)
         calls = bool(operations_named(function, "func.call"))
-        with _numbered(op) if calls else nullcontext(), changing_copy(function, what, retypes=False) as copy:
+        with _number_constants(op) if calls else nullcontext(), changing_copy(function, what, retypes=False) as copy:
             if calls:
                 inline_calls_in(copy)
             weights = self.chosen(copy, what)
@@ -107,7 +107,7 @@ class Weight(NamedTuple):
 
 
 @contextmanager
-def _numbered(module: Operation) -> Iterator[None]:
+def _number_constants(module: Operation) -> Iterator[None]:
     """Number the module's constants while function bodies are inlined, to tell them apart."""
     numbers = count()
     for constant in _constants_in(module):

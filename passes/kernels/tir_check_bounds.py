@@ -156,12 +156,12 @@ def _vector_store(op: Operation) -> Iterator[Access]:
     return _elements(memref, indices, _box(vector, memref), "writes")
 
 
-def _masked(verb: str) -> Callable[[Operation], Iterator[Access]]:
+def _read_masked(verb: str) -> Callable[[Operation], Iterator[Access]]:
     """Return the accesses of masked loads and stores: operands memref, indices, mask, vector."""
 
     def accesses(op: Operation) -> Iterator[Access]:
         memref, *indices, mask, _ = op.operands
-        yield Access(memref, verb, _along_last(indices, active_lanes(mask, 0)))
+        yield Access(memref, verb, _make_spans(indices, active_lanes(mask, 0)))
 
     return accesses
 
@@ -171,7 +171,7 @@ def _packed(verb: str) -> Callable[[Operation], Iterator[Access]]:
 
     def accesses(op: Operation) -> Iterator[Access]:
         memref, *indices, mask, _ = op.operands
-        yield Access(memref, verb, _along_last(indices, count_lanes(mask)))
+        yield Access(memref, verb, _make_spans(indices, count_lanes(mask)))
 
     return accesses
 
@@ -181,12 +181,12 @@ def _indexed(verb: str) -> Callable[[Operation], Iterator[Access]]:
 
     def accesses(op: Operation) -> Iterator[Access]:
         memref, *offsets, indices, mask, _ = op.operands
-        yield Access(memref, verb, _along_last(offsets, active_lanes(mask, 0, indices)))
+        yield Access(memref, verb, _make_spans(offsets, active_lanes(mask, 0, indices)))
 
     return accesses
 
 
-def _along_last(indices: Sequence[Value], lanes: ActiveLanes) -> list[Span]:
+def _make_spans(indices: Sequence[Value], lanes: ActiveLanes) -> list[Span]:
     spans = [Span(axis, index, index, lanes.nothing) for axis, index in enumerate(map(as_index, indices))]
     *outer, last = spans
     start = as_index(last.first)
@@ -330,8 +330,8 @@ _ACCESSES: Mapping[str, Callable[[Operation], Iterator[Access]]] = {
     "vector.expandload": _packed("reads"),
     "vector.gather": _indexed("reads"),
     "vector.load": _vector_load,
-    "vector.maskedload": _masked("reads"),
-    "vector.maskedstore": _masked("writes"),
+    "vector.maskedload": _read_masked("reads"),
+    "vector.maskedstore": _read_masked("writes"),
     "vector.scatter": _indexed("writes"),
     "vector.store": _vector_store,
     "vector.transfer_read": _transfer_read,

@@ -75,7 +75,7 @@ def violations(op: Operation, *, orders: bool, contraction: bool) -> Iterator[Di
         for problem in _problems(operation, contraction):
             yield error_at(operation.location, f"{operation.name}: {problem}")
     if orders:
-        yield from _unordered(op)
+        yield from _yield_unordered(op)
 
 
 def _problems(op: Operation, contraction: bool) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _library_function(op: Operation) -> str:
     return function if function in _TRANSCENDENTAL or function == "powi" else ""
 
 
-def _unordered(module: Operation) -> Iterator[Diagnostic]:
+def _yield_unordered(module: Operation) -> Iterator[Diagnostic]:
     """Yield an error for each reduction that depends on its order and states none."""
     root = outermost(module)
     if NUMERICS not in root.attributes:

@@ -94,7 +94,7 @@ class LowerIntrinsics(Pass):
                 return
             conversion.illegal(name)
             if rules:
-                conversion.add(name, _through_f32, priority=-len(rules), name="through f32")
+                conversion.add(name, _compute_in_f32, priority=-len(rules), name="through f32")
 
         conversion.when_met(announce)
         return conversion
@@ -109,7 +109,7 @@ def _as_pattern(rule: IntrinsicRule) -> PatternFunction:
         with blaming_at(lambda: f"the rule {rule.label} of '{rule.op}'", rule.function, op, Decline):
             outcome = rule.function(op)
         if outcome is not None:
-            return _unwrapped(outcome)
+            return _unwrap(outcome)
         if not len(op.operation.results) and _count_made() > made_before:
             return ()
         return Decline("the rule gave no reason")
@@ -127,13 +127,13 @@ def _count_made() -> int:
     return len(ir.InsertionPoint.current.block.operations)
 
 
-def _unwrapped(outcome: object) -> Any:
+def _unwrap(outcome: object) -> Any:
     if is_several(outcome):
-        return [_unwrapped(item) for item in outcome]
+        return [_unwrap(item) for item in outcome]
     return outcome.value if isinstance(outcome, Number) else outcome
 
 
-def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> list[Value] | Decline:
+def _compute_in_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter) -> list[Value] | Decline:
     """Compute an intrinsic in f32 and round the result once. Used for narrow types that no rule takes."""
     operation = op.operation
     if _first_dtype(op) not in _NARROW:

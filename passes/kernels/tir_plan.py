@@ -46,7 +46,7 @@ class TirPlan(MachinePass):
         context = ScheduleContext(self.chosen.name, self.chosen)
         chooser = Chooser(op.operation, context, self.threads, self.vectors, journal)
         for function in functions:
-            fact = _scheduled(op.operation, function, chooser)
+            fact = _schedule_function(op.operation, function, chooser)
             if journal is not None:
                 if journal.steps is not None:
                     fact.steps = _steps(journal, chooser.callers[fact.kernel], context)
@@ -54,7 +54,7 @@ class TirPlan(MachinePass):
         _drop_named_schedules(op.operation, functions)
 
 
-def _scheduled(module: Operation, function: Operation, chooser: Chooser) -> ScheduleFact:
+def _schedule_function(module: Operation, function: Operation, chooser: Chooser) -> ScheduleFact:
     """Schedule a PrimFunc: by the schedule that it has or names, else by a rule."""
     if schedule_lines(function) is not None:
         return chooser.scheduled_before(function, SCHEDULE, "the PrimFunc", lambda: _read(function))

@@ -128,7 +128,7 @@ def _split(op: StructuredOp) -> None:
             return [tensors.put_slice(made, each, offsets, sizes=sizes) for made, each, (offsets, sizes) in whole]
 
         parts = loops.for_range(0, count, part, *empty, grain=1)
-        results = [_combined(op, output, each) for output, each in enumerate(parts)]
+        results = [_combine_parts(op, output, each) for output, each in enumerate(parts)]
     replace_op(op.operation, results)
 
 
@@ -162,7 +162,7 @@ def _clone_for_part(op: StructuredOp, inputs: Sequence[Value], outputs: Sequence
     return list(copy.results)
 
 
-def _combined(op: StructuredOp, output: int, parts: Value) -> Value:
+def _combine_parts(op: StructuredOp, output: int, parts: Value) -> Value:
     """Combine the initial value of an output with the results of the parts."""
     rank = linalg.rank_of(parts)
     maps = [identity(rank), linalg.select_dims(rank, list(range(1, rank)))]

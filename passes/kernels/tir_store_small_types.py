@@ -69,7 +69,7 @@ def _convert_truth_values(function: Operation) -> None:
     for op in operations_named(function, *_TRANSFERS):
         if _is_truth(op.operands[_TRANSFERS[op.name]].type.element_type):
             with op.location, ir.InsertionPoint(op):
-                replace_op(op, _read_as_bytes(op) if len(op.results) else _written_as_bytes(op))
+                replace_op(op, _read_as_bytes(op) if len(op.results) else _write_as_bytes(op))
 
 
 def _is_truth(element: Type) -> bool:
@@ -87,7 +87,7 @@ def _read_as_bytes(op: Operation) -> list[Value]:
     return [(Number(read) != 0).value]
 
 
-def _written_as_bytes(op: Operation) -> list[Value]:
+def _write_as_bytes(op: Operation) -> list[Value]:
     operands = list(op.operands)
     memory = _TRANSFERS[op.name]
     vector = len(operands) - 1 if op.name == "vector.maskedstore" else 0
@@ -140,7 +140,7 @@ def _convert_function(function: Operation) -> None:
     for op in (function, *operations):
         _retype(op)
     type_ = function_type_of(function)
-    inputs, results = ([_stored(each) for each in types] for types in (type_.inputs, type_.results))
+    inputs, results = ([_convert_stored_type(each) for each in types] for types in (type_.inputs, type_.results))
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
     for use in computing:
         _compute(use)
@@ -200,7 +200,7 @@ def _is_buffer(type_: Type) -> bool:
     return isinstance(type_, (ir.MemRefType, ir.UnrankedMemRefType, ir.RankedTensorType, ir.UnrankedTensorType))
 
 
-def _stored(type_: Type) -> Type:
+def _convert_stored_type(type_: Type) -> Type:
     """Return the type with bytes for small elements."""
     if not _is_small(type_):
         return type_
@@ -224,7 +224,7 @@ def _retype(op: Operation) -> None:
     arguments = [argument for block in blocks_of(op) for argument in block.arguments]
     for value in (*op.results, *arguments):
         if _is_small(value.type):
-            value.set_type(_stored(value.type))
+            value.set_type(_convert_stored_type(value.type))
 
 
 # ---- constants ----
@@ -234,14 +234,14 @@ def _convert_global(op: Operation) -> None:
     type_ = ir.TypeAttr(op.attributes["type"]).value
     if not _is_small(type_):
         return
-    op.attributes["type"] = ir.TypeAttr.get(_stored(type_))
+    op.attributes["type"] = ir.TypeAttr.get(_convert_stored_type(type_))
     if "initial_value" in op.attributes and not isinstance(op.attributes["initial_value"], ir.UnitAttr):
         op.attributes["initial_value"] = _stored_constant(op.attributes["initial_value"])
 
 
 def _stored_constant(attribute: Attribute) -> Attribute:
     if isinstance(attribute, (ir.FloatAttr, ir.IntegerAttr)):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(8), _signed(_code(attribute.value, attribute.type)))
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(8), _make_signed(_code(attribute.value, attribute.type)))
     if isinstance(attribute, ir.DenseElementsAttr):
         return _stored_elements(attribute)
     return _stored_resource(attribute)
@@ -254,7 +254,7 @@ def _stored_resource(attribute: Attribute) -> Attribute:
     ones = _ones(attribute.type.element_type)
     # The array is only copied if bits have to be cleared.
     bytes_ = codes if ones == 255 else codes & ones
-    return resource_attribute(bytes_.view(numpy.int8), _stored(attribute.type))
+    return resource_attribute(bytes_.view(numpy.int8), _convert_stored_type(attribute.type))
 
 
 def _code(value: float, element: Type) -> int:
@@ -264,7 +264,7 @@ def _code(value: float, element: Type) -> int:
     return constant_code(value, str(element))
 
 
-def _signed(code: int) -> int:
+def _make_signed(code: int) -> int:
     """Return a byte as the signed number that attributes of i8 take."""
     return code - 256 if code > 127 else code
 
@@ -273,7 +273,7 @@ def _stored_elements(attribute: Attribute) -> Attribute:
     import numpy
 
     type_ = attribute.type
-    stored = _stored(type_)
+    stored = _convert_stored_type(type_)
     if attribute.is_splat:
         return ir.DenseElementsAttr.get_splat(stored, _stored_constant(attribute.get_splat_value()))
     codes = numpy.frombuffer(_codes(attribute), numpy.int8)

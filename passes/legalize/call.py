@@ -246,7 +246,7 @@ class LegalizeCall:
         results = [parameter_type(info, context, on_memrefs=on_memrefs) for info in infos]
         encoded = [encode(info, context) for info in infos]
         types = [*(str(value.type) for value in (*self.operands, *values)), *map(str, encoded)]
-        key = (operation.name, *operation.attributes.items(), _renamed(types), *self._read, self._count)
+        key = (operation.name, *operation.attributes.items(), _rename_symbols(types), *self._read, self._count)
         self._count += 1
 
         whole = _with_numbers(body) if on_memrefs else _with_types(_with_numbers(body), results)
@@ -364,7 +364,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 
 
-def _renamed(types: Sequence[str]) -> tuple[str, ...]:
+def _rename_symbols(types: Sequence[str]) -> tuple[str, ...]:
     """Rename symbols by order of appearance: their names mean nothing outside of the function."""
     names: dict[str, str] = {}
 

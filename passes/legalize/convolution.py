@@ -228,7 +228,7 @@ def _is_by_channels(conv: Convolution, weight: Lettered) -> bool:
 
 
 def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
-    weight, windows = _of_data(weight, windows, data.sizes, out.sizes)
+    weight, windows = _drop_padding_taps(weight, windows, data.sizes, out.sizes)
 
     def over_padding() -> Value:
         along = [windows.get(letter, Window(1)) for letter in data.letters]
@@ -239,13 +239,13 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
             # GPU threads do not share the vector and cache constraints of a CPU core.
             return sum_of_products(*_contraction(conv, around, weight, out, _places(windows)))
         if has_short_rows(windows, around, out, weight.sizes):
-            return _over_joined_rows(conv, around, weight, out, windows)
+            return _convolve_joined(conv, around, weight, out, windows)
         if conv.groups == 1 and phases_of(windows, around, out) > 1:
-            return _over_phases(conv, around, weight, out, windows)
+            return _convolve_phases(conv, around, weight, out, windows)
         return sum_of_products(*_contraction(conv, around, weight, out, _places(windows)))
 
     def by_taps() -> Value:
-        add_taps = lambda zeros: _by_taps(conv, data, weight, out.replaced(zeros), windows)  # noqa: E731
+        add_taps = lambda zeros: _add_taps(conv, data, weight, out.replaced(zeros), windows)  # noqa: E731
         return summed([conv.data.dtype, conv.weight.dtype], out.value, conv.dtype, add_taps)
 
     if linalg.is_nothing([*data.sizes.values(), *weight.sizes.values()]):
@@ -261,7 +261,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
     return loops.when(is_faster, by_taps, over_padding, [out.value.type])[0]
 
 
-def _of_data(
+def _drop_padding_taps(
     weight: Lettered, windows: Windows, sizes: Mapping[str, Size], positions: Mapping[str, Size]
 ) -> tuple[Lettered, Windows]:
     """Drop leading and trailing taps that only read padding. On an image of one element, 3x3 taps become one."""
@@ -280,7 +280,7 @@ def _of_data(
     return weight.part(parts) if parts else weight, kept
 
 
-def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Value:
+def _add_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Value:
     """Add the products of each tap and the data it reads to the total, one image and group after the other."""
     alone = [letter for letter in "NG" if letter in total.letters]
     sizes, positions = data.sizes, total.sizes
@@ -363,7 +363,7 @@ def has_short_rows(windows: Windows, data: Lettered, out: Lettered, taps: Mappin
     return is_long and rows > 1 and width * 10 <= -(-columns // _MANY) * _MANY * 9
 
 
-def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
+def _convolve_joined(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
     """Compute the convolution over joined rows. A window across the end of a row yields an unused result."""
     tall, wide = list(windows)[-2:]
     width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
@@ -401,7 +401,7 @@ def phases_of(windows: Windows, data: Lettered, out: Lettered) -> int:
     return phases if window.stride <= phases * _READ_AS_VECTORS else 1
 
 
-def _over_phases(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
+def _convolve_phases(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
     """Compute the convolution with the phases of rows as a dimension p."""
     wide, window = list(windows.items())[-1]
     phases, places, rank = phases_of(windows, data, out), out.sizes[wide], len(data.letters)

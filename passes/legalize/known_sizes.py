@@ -25,7 +25,7 @@ def with_known_sizes(rule: RuleFunction, call: LegalizeCall) -> Any:
     named = {value: _named(value, call) for value in call.operands}
     values = [named[value] for value in call.operands]
     infos, attributes = call.result_infos, call.inferred.attributes
-    if values == list(call.operands) and _inferred(call.op, values, attributes) == infos:
+    if values == list(call.operands) and _infer_results(call.op, values, attributes) == infos:
         return rule(call)
     made = call.op.definition(**by_name(call.op, values), **attributes)
     results = made if isinstance(made, tuple) else [made]
@@ -39,7 +39,7 @@ def by_name(op: OpView, values: Sequence[Any]) -> dict[str, Any]:
     return definition.segment(values, sizes)
 
 
-def _inferred(op: OpView, values: Sequence[Value], attributes: Mapping[str, object]) -> list[Info]:
+def _infer_results(op: OpView, values: Sequence[Value], attributes: Mapping[str, object]) -> list[Info]:
     operands = by_name(op, [operand_info(value) for value in values])
     return op.definition.infer_results(Call(op.definition, operands, attributes))
 

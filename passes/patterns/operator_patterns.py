@@ -82,7 +82,7 @@ class Op(GraphPattern):
         for row_name in self.names:
             if (row := _row(row_name)) is None:
                 raise RelaxError(f"pattern {self}: attributes of upstream's operators are not known; use where()")
-            attributes = {name: _normalized(self, row, name, value) for name, value in attributes.items()}
+            attributes = {name: _normalize_attribute(self, row, name, value) for name, value in attributes.items()}
         return self.but(attributes=(*self.attributes, *attributes.items()))
 
     def __getitem__(self, index: int) -> GraphPattern:
@@ -213,7 +213,7 @@ def _row(name: str) -> Operator | None:
     return None if name.partition(".")[0] in UPSTREAM_DIALECTS else find_op(name)
 
 
-def _normalized(pattern: Op, row: Operator, name: str, value: object) -> Any:
+def _normalize_attribute(pattern: Op, row: Operator, name: str, value: object) -> Any:
     if name in [operand.name for operand in row.operands]:
         part = f"is_const({value!r})" if isinstance(value, (int, float)) else f"{name}_pattern"
         raise RelaxError(

@@ -59,30 +59,30 @@ def _layer(
     x = wildcard().has_dtype(*_BYTES) if x is None else x
     activation = is_op("relax.nn.relu", "relax.clip") if activation is None else activation
     x, w = x.named("x"), w.named("w")
-    sums = _of_dequantized(product, x, w) | _of_integers(product, x, w)
-    real = _followed(sums, lambda y: activation(y, ...).named("activation"))
-    layer = _followed(is_op("relax.quantize")(real.used_once(), *_scales("y")), _limited)
+    sums = _make_dequantized_pattern(product, x, w) | _make_integer_pattern(product, x, w)
+    real = _make_epilogue_pattern(sums, lambda y: activation(y, ...).named("activation"))
+    layer = _make_epilogue_pattern(is_op("relax.quantize")(real.used_once(), *_scales("y")), _make_limits_pattern)
     return layer | real if real_results else layer
 
 
-def _of_dequantized(product: Op, x: GraphPattern, w: GraphPattern) -> GraphPattern:
+def _make_dequantized_pattern(product: Op, x: GraphPattern, w: GraphPattern) -> GraphPattern:
     """Return the pattern of a product of dequantized operands, with a bias of reals or of dequantized integers."""
-    sums = product(_dequantized(x, "x"), _dequantized(w, "w")).named("product")
+    sums = product(_make_dequantize_pattern(x, "x"), _make_dequantize_pattern(w, "w")).named("product")
     bias = is_const().named("bias")
-    return _followed(sums, lambda y: is_op("relax.add")(y, bias | _dequantized(bias, "bias")))
+    return _make_epilogue_pattern(sums, lambda y: is_op("relax.add")(y, bias | _make_dequantize_pattern(bias, "bias")))
 
 
-def _of_integers(product: Op, x: GraphPattern, w: GraphPattern) -> GraphPattern:
+def _make_integer_pattern(product: Op, x: GraphPattern, w: GraphPattern) -> GraphPattern:
     """Return the pattern of a product of integers less their zero points, with a bias of integers, and scaled."""
     zero_point = is_const().named("x_zero_point")
     shifted = is_op("relax.subtract")(is_op("relax.astype")(x).used_once(), zero_point).used_once()
     sums = product.has_attr(out_dtype="int32")(shifted | x, w).named("product")
-    biased = _followed(sums, lambda y: is_op("relax.add")(y, is_const().named("bias")))
+    biased = _make_epilogue_pattern(sums, lambda y: is_op("relax.add")(y, is_const().named("bias")))
     real = is_op("relax.astype")(biased.used_once()).has_dtype("float32")
     return is_op("relax.multiply")(real.used_once(), is_const().named("scale"))
 
 
-def _dequantized(numbers: GraphPattern, name: str) -> GraphPattern:
+def _make_dequantize_pattern(numbers: GraphPattern, name: str) -> GraphPattern:
     return is_op("relax.dequantize")(numbers, *_scales(name)).used_once()
 
 
@@ -90,12 +90,12 @@ def _scales(name: str) -> tuple[GraphPattern, GraphPattern]:
     return is_const().named(f"{name}_scale"), is_const().named(f"{name}_zero_point")
 
 
-def _limited(y: GraphPattern) -> GraphPattern:
+def _make_limits_pattern(y: GraphPattern) -> GraphPattern:
     """Return the pattern of limits on the integers of a result, as an activation behind the quantize leaves them."""
     limits = is_op("relax.maximum", "relax.minimum")(y, is_const()) | is_op("relax.clip")(y, ...)
     return limits.named("limited")
 
 
-def _followed(value: GraphPattern, around: Callable[[GraphPattern], GraphPattern]) -> GraphPattern:
+def _make_epilogue_pattern(value: GraphPattern, around: Callable[[GraphPattern], GraphPattern]) -> GraphPattern:
     """Return the pattern of a value that an operator may follow, where that is the only use of the value."""
     return value.optional(lambda y: around(y.used_once()))

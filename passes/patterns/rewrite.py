@@ -53,7 +53,7 @@ def rewrite(
     def apply(view: OpView, rewriter: Rewriter) -> Outcome:
         compiled = matcher(pattern, is_across)
         op = view.operation
-        found = compiled(op) if compiled is not None else _searched(pattern, op, is_across, rewriter)
+        found = compiled(op) if compiled is not None else _search_match(pattern, op, is_across, rewriter)
         if found is None:
             return None
         with blaming_at(lambda: f"the replacement of pattern {pattern}", replace, found.root):
@@ -70,7 +70,7 @@ def rewrite(
     )
 
 
-def _searched(pattern: GraphPattern, op: Operation, is_across: bool, rewriter: Rewriter) -> Match | None:
+def _search_match(pattern: GraphPattern, op: Operation, is_across: bool, rewriter: Rewriter) -> Match | None:
     matches = filter(_can_be_replaced, matches_of(pattern, op, is_across))
     if not any(part.reads_prim_funcs for part in walk(pattern)):
         return next(matches, None)

@@ -185,7 +185,7 @@ class DeviceProgram(ABC):
 
     def _upload(self, constants: Sequence[memoryview]) -> list[int]:
         """Return the addresses of the constants on the device, in a single allocation."""
-        if not (total := sum(map(_padded, constants))):
+        if not (total := sum(map(_round_up, constants))):
             return [1] * len(constants)  # empty constants are never read; 0 would mean that they are not set
         base = self._room(total, "constants")
         places = []
@@ -193,7 +193,7 @@ class DeviceProgram(ABC):
             places.append(base)
             if view.nbytes:
                 self.write(base, address_of(view), view.nbytes)
-            base += _padded(view)
+            base += _round_up(view)
         self.wait()
         return places
 
@@ -234,7 +234,7 @@ def check_codes(codes: Sequence[DeviceCode], kind: str) -> None:
         raise ArtifactError("the program's codes for the device have not the same kernels")
 
 
-def _padded(view: memoryview) -> int:
+def _round_up(view: memoryview) -> int:
     return view.nbytes + -view.nbytes % _CONSTANT_ALIGNMENT
 
 

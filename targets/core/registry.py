@@ -105,7 +105,7 @@ def register_target(target: Target) -> Target:
     finally:
         _asked_for.reset(token)
     _TARGETS[target.name], _PLACES[target.name] = target, place
-    _parsed.cache_clear()
+    _parse_cached.cache_clear()
     return target
 
 
@@ -275,11 +275,11 @@ def parse_target(text: str) -> ChosenTarget:
     """
     if not isinstance(text, str):
         raise OptionError(f"a target is text like 'llvm' or 'llvm{{cpu=haswell}}', got {type(text).__name__}")
-    return _parsed(text)
+    return _parse_cached(text)
 
 
 @lru_cache(maxsize=64)
-def _parsed(text: str) -> ChosenTarget:
+def _parse_cached(text: str) -> ChosenTarget:
     """Parse a target's text, cached: all passes of a pipeline have the same one."""
     name, brace, rest = text.strip().partition("{")
     name = name.rstrip()

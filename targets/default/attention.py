@@ -113,7 +113,7 @@ class Cached(NamedTuple):
         known, rows = call.scalar_value(given["length"]), call.shape(given["key"])[2]
         length = known if isinstance(known, (int, SymExpr)) else None
         what = attention_of(call)
-        what = what._replace(key=_by_length(what.key, length), value=_by_length(what.value, length))
+        what = what._replace(key=_swap_axes(what.key, length), value=_swap_axes(what.value, length))
         fits = at_least(rows, length) and equal(rows, call.shape(given["value"])[2]) is True
         return Cached(what, list(given.values()), length, fits)
 
@@ -128,7 +128,7 @@ class Cached(NamedTuple):
         return rows
 
 
-def _by_length(info: TensorInfo, length: Dim) -> TensorInfo:
+def _swap_axes(info: TensorInfo, length: Dim) -> TensorInfo:
     """Return [batch, heads, rows, size] as [batch, length, heads, size]."""
     batch, heads, _, size = info.shape  # type: ignore[misc]
     return info.with_shape((batch, length, heads, size))

@@ -100,7 +100,7 @@ def attend_in_blocks(what: Blocks, query: Rows, key: Rows, value: Rows, biases: 
     most = block_size(queries, _QUERIES_AT_ONCE)
     blocks = ceil_divided(queries, most)
     if _is_for_all_heads(what):
-        what, biases = _turned(what, biases)
+        what, biases = _transpose_bias(what, biases)
     work = linalg.product([most, key.length, size + value.sizes[3], 2])
 
     def step(position: Number, out: Value) -> Value:
@@ -116,7 +116,7 @@ def _is_for_all_heads(what: Blocks) -> bool:
     return len(what.bias_places) > 0 and what.bias_places[_HEADS] is None and what.bias_places[_QUERIES] is not None
 
 
-def _turned(what: Blocks, biases: Sequence[Value]) -> tuple[Blocks, list[Value]]:
+def _transpose_bias(what: Blocks, biases: Sequence[Value]) -> tuple[Blocks, list[Value]]:
     """Transpose a bias once for all heads, so that its queries are contiguous as in the scores."""
     (bias,) = biases
     sizes = linalg.sizes(bias)
@@ -244,7 +244,7 @@ class _Head:
         """Return an uninitialized row with a number for each query."""
         return self._scratch([self.rows.most], [self.rows.size])
 
-    def _of_head(self, rows: Rows, part: _Part) -> Value:
+    def _slice_head(self, rows: Rows, part: _Part) -> Value:
         return rows.some(self.sequence, part.start, part.size, rows.head_for(self.head, self.heads))
 
     def _columns(self) -> Value:
@@ -260,7 +260,7 @@ class _Head:
     def _scores(self, columns: Value, part: _Part) -> Value:
         out = self._scratch([part.most, self.rows.most], [part.size, self.rows.size])
         factors = [
-            Labelled(self._of_head(self.key, part), self.what.dtype, self.key.labels(None, "k", None, "d")),
+            Labelled(self._slice_head(self.key, part), self.what.dtype, self.key.labels(None, "k", None, "d")),
             Labelled(columns, self.what.wide, ("d", "q")),
         ]
         return self._adjusted(labelled_product(factors, out, "kq", self.what.wide), part)
@@ -298,7 +298,7 @@ class _Head:
         return linalg.parallel([scores, most], scores, power, [None, [1]])
 
     def _weighted(self, powers: Value, part: _Part, total: Value) -> Value:
-        values = self._of_head(self.value, part)
+        values = self._slice_head(self.value, part)
         return weighted_rows(self.what, powers, "kq", values, self.value.labels(None, "k", None, "e"), total)
 
     def _divided(self, total: Value, sums: Value, out: Value) -> Value:

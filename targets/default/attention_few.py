@@ -81,7 +81,7 @@ class _Query:
             sums = linalg.parallel([sums, factors], sums, lambda x, factor: x * factor)
             sums = Reduction(powers, [1]).fold_into(lambda x, so_far: so_far + x, [(powers, [0, 1])], sums)
             total = linalg.parallel([total, factors], total, lambda x, factor: x * factor, [None, [0]])
-            values = self._of_group(self.value, start, count)
+            values = self._slice_group(self.value, start, count)
             labels = self.value.labels(None, "k", None, "e")
             return [new, sums, stream(weighted_rows(self.what, powers, "qk", values, labels, total), 1)]
 
@@ -100,7 +100,7 @@ class _Query:
         """Return an uninitialized row with a number for each head."""
         return linalg.empty([self.count], element(self.what.wide))
 
-    def _of_group(self, rows: Rows, start: Size, count: Size) -> Value:
+    def _slice_group(self, rows: Rows, start: Size, count: Size) -> Value:
         return rows.some(self.sequence, start, count, rows.head_for(self.head, self.heads))
 
     def _scaled(self) -> Value:
@@ -114,7 +114,7 @@ class _Query:
     def _scores(self, scaled: Value, start: Number, count: Number) -> Value:
         whole = linalg.empty([self.count, _KEYS_AT_ONCE], element(self.what.wide))
         out = tensors.slice_of(whole, [0, 0], [self.count, count])
-        keys = self._of_group(self.key, start, count)
+        keys = self._slice_group(self.key, start, count)
         factors = [
             Labelled(scaled, self.what.wide, ("q", "d")),
             Labelled(keys, self.what.dtype, self.key.labels(None, "k", None, "d")),

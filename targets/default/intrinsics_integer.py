@@ -112,23 +112,23 @@ def _less(is_unsigned: bool, x: Number, y: Number) -> Number:
     return x.unsigned("<", y) if is_unsigned else x < y
 
 
-def _divided(name: str, x: Number, y: Number) -> Number:
+def _emit_division(name: str, x: Number, y: Number) -> Number:
     return operation(name, [x, y], x.type)
 
 
 @integer_rule("tir.floordiv", floats=_wide_only(_float_floordiv))
 def floordiv(is_unsigned: bool, x: Number, y: Number) -> Number:
     if is_unsigned:
-        return _divided("arith.divui", x, y)
-    quotient, rest = _divided("arith.divsi", x, y), _divided("arith.remsi", x, y)
+        return _emit_division("arith.divui", x, y)
+    quotient, rest = _emit_division("arith.divsi", x, y), _emit_division("arith.remsi", x, y)
     return select((rest != 0) & ((rest ^ y) < 0), quotient - 1, quotient)
 
 
 @integer_rule("tir.floormod", floats=_wide_only(_float_floormod))
 def floormod(is_unsigned: bool, x: Number, y: Number) -> Number:
     if is_unsigned:
-        return _divided("arith.remui", x, y)
-    rest = _divided("arith.remsi", x, y)
+        return _emit_division("arith.remui", x, y)
+    rest = _emit_division("arith.remsi", x, y)
     return select((rest != 0) & ((rest ^ y) < 0), rest + y, rest)
 
 
@@ -169,14 +169,14 @@ def bitreverse(is_unsigned: bool, x: Number) -> Number:
 
 @integer_rule("tir.fshl")
 def fshl(is_unsigned: bool, x: Number, y: Number, amount: Number) -> Number:
-    amount = _divided("arith.remui", amount, amount.constant(x.bits))
+    amount = _emit_division("arith.remui", amount, amount.constant(x.bits))
     # In two steps, since a shift by the width is undefined.
     return (x << amount) | (y.shift_right_unsigned(1)).shift_right_unsigned((x.bits - 1) - amount)
 
 
 @integer_rule("tir.fshr")
 def fshr(is_unsigned: bool, x: Number, y: Number, amount: Number) -> Number:
-    amount = _divided("arith.remui", amount, amount.constant(x.bits))
+    amount = _emit_division("arith.remui", amount, amount.constant(x.bits))
     return ((x << 1) << ((x.bits - 1) - amount)) | y.shift_right_unsigned(amount)
 
 

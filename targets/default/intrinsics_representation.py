@@ -56,7 +56,7 @@ def spacing(x: Number) -> Number:
     return select(size < math.inf, select(x < 0.0, -gap, gap), math.nan)
 
 
-def _normalized(x: Number) -> tuple[Number, Number]:
+def _normalize_number(x: Number) -> tuple[Number, Number]:
     """Return x scaled to a normal number, and the excess of its exponent."""
     layout = MACHINE_FLOATS[x.dtype]
     lift = layout.mantissa + 2
@@ -68,7 +68,7 @@ def _normalized(x: Number) -> tuple[Number, Number]:
 def _exponent(x: Number) -> Number:
     """Return the exponent of a number, in the width of its bits. It is undefined for 0, infinities and NaN."""
     layout = MACHINE_FLOATS[x.dtype]
-    normal, lift = _normalized(x)
+    normal, lift = _normalize_number(x)
     return (_size_bits(normal) >> layout.mantissa) - layout.bias - lift
 
 
@@ -92,7 +92,7 @@ def ilogb(x: Number) -> Number:
 def frexp(op: OpView) -> object:
     (x,) = numbers(op)
     layout = MACHINE_FLOATS[x.dtype]
-    normal, _ = _normalized(x)
+    normal, _ = _normalize_number(x)
     kept = bits_of(normal) & ~layout.infinity
     half = layout.power(-1)
     is_plain = (unary("math.absf", x) < math.inf) & (x != 0.0)

@@ -25,13 +25,13 @@ def bitcast(call: LegalizeCall) -> Legalized:
     if source == target:
         return call.operands[0]
     if is_bool(source) or is_bool(target):
-        return _by_byte(call.operands[0], source, target)
+        return _cast_by_byte(call.operands[0], source, target)
     if signless(source) == signless(target):
         return call.elementwise(lambda x: x)
     return call.elementwise(lambda x: convert("arith.bitcast", x, element(target)))
 
 
-def _by_byte(x: Value, source: str, target: str) -> Value:
+def _cast_by_byte(x: Value, source: str, target: str) -> Value:
     """Cast through ui8. A bool is a byte, 0 or 1, in tensors, but one bit in PrimFuncs."""
     astype, bitcast = relax.astype, relax.bitcast
     if is_bool(source):

@@ -132,7 +132,7 @@ def _attend(what: Attention, query: Value, key: Value, value: Value, biases: Seq
     sums = rows.total(lambda weight: weight, [rows.whole])
     total = out if what.wide == what.dtype else linalg.empty(linalg.sizes(out), element(what.wide))
     # Totals of sufficient width have been accumulated in the result's memory.
-    weighted = _weighted(what, weights, value, total)
+    weighted = _weigh_values(what, weights, value, total)
     place = weighted if what.wide == what.dtype else out
     by_sum = quotient(blocks_of(what, Rows.of(query), Rows.of(key)), keys)
     return broadcast_generic([weighted, sums], place, [[0, 1, 2, 3], [0, 2, 1]], by_sum)
@@ -143,17 +143,17 @@ def _scores(what: Attention, query: Value, key: Value, out: Value) -> Value:
     if _same_heads(what, what.key):
         factors = [Labelled(query, what.dtype, "bqhd"), Labelled(key, what.dtype, "bkhd")]
         return labelled_product(factors, out, "bhqk", what.wide)
-    query, out = _in_groups(query, _HEADS, key), _in_groups(out, 1, key)
+    query, out = _group_heads(query, _HEADS, key), _group_heads(out, 1, key)
     factors = [Labelled(query, what.dtype, "bqghd"), Labelled(key, what.dtype, "bkgd")]
     return tensors.merge(labelled_product(factors, out, "bghqk", what.wide), 1, 2)
 
 
-def _weighted(what: Attention, weights: Value, value: Value, out: Value) -> Value:
+def _weigh_values(what: Attention, weights: Value, value: Value, out: Value) -> Value:
     """Return weights @ value of each head."""
     if _same_heads(what, what.value):
         factors = [Labelled(weights, what.wide, "bhqk"), Labelled(value, what.dtype, "bkhd")]
         return labelled_product(factors, out, "bqhd", what.wide)
-    weights, out = _in_groups(weights, 1, value), _in_groups(out, _HEADS, value)
+    weights, out = _group_heads(weights, 1, value), _group_heads(out, _HEADS, value)
     factors = [Labelled(weights, what.wide, "bghqk"), Labelled(value, what.dtype, "bkgd")]
     return tensors.merge(labelled_product(factors, out, "bqghd", what.wide), _HEADS, 2)
 
@@ -162,7 +162,7 @@ def _same_heads(what: Attention, other: TensorInfo) -> bool:
     return equal(what.query.shape[_HEADS], other.shape[_HEADS]) is True  # type: ignore[index]
 
 
-def _in_groups(tensor: Value, axis: int, other: Value) -> Value:
+def _group_heads(tensor: Value, axis: int, other: Value) -> Value:
     """Group the heads of the tensor, with one group for each head of the other."""
     heads, groups = linalg.sizes(tensor)[axis], linalg.sizes(other)[_HEADS]
     return tensors.split(tensor, axis, [groups, heads // groups])

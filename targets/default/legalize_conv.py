@@ -52,7 +52,7 @@ def transposed_convolution(call: LegalizeCall) -> Legalized:
         check_channels(conv, data, weight)
         _require_taps(conv, weight)
         windows = conv.windows(weight.sizes)
-        spread, kernel = _spread(data, out, windows, extra), _reversed(weight, conv.spatial)
+        spread, kernel = _spread(data, out, windows, extra), _reverse_taps(weight, conv.spatial)
         single = {letter: Window(window.taps, gap=window.gap) for letter, window in windows.items()}
         return convolve(conv, spread, kernel, out, single)
 
@@ -97,7 +97,7 @@ def _cut(reach: Size, window: Window, extra: int) -> tuple[int, int]:
     return (0, 0) if is_less else (window.before, window.after)
 
 
-def _reversed(weight: Lettered, spatial: str) -> Lettered:
+def _reverse_taps(weight: Lettered, spatial: str) -> Lettered:
     """Copy the weight with its taps in the opposite order."""
     sizes = list(weight.sizes.values())
     axes = [weight.letters.index(letter) for letter in spatial]

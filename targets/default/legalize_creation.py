@@ -126,7 +126,7 @@ def arange(call: LegalizeCall) -> Legalized:
     scalars = ScalarInputs(call, [call.op.start, call.op.end, call.op.step])
     wide = "i64" if scalars.are_integers else "f64"
     dtype, (count,) = call.result_dtype(), call.result_shape()
-    through = _computed_in(dtype, wide)
+    through = _choose_dtype(dtype, wide)
     if dtype != through:
         return relax.astype(relax.dialect.ops["arange"](*call.operands, dtype=through), dtype=dtype)
 
@@ -141,7 +141,7 @@ def arange(call: LegalizeCall) -> Legalized:
     return call.prim(write, scalars.inputs, sizes=sizes if count is None else None)
 
 
-def _computed_in(dtype: str, wide: str) -> str:
+def _choose_dtype(dtype: str, wide: str) -> str:
     """Return the dtype to compute in. relax.astype converts from it, and defines the rounding."""
     if dtype in ("f32", "f64") or (wide == "i64" and not is_float(dtype)):
         return dtype

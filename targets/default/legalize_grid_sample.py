@@ -105,7 +105,7 @@ def grid_sample(call: LegalizeCall) -> Legalized:
     sampling = _Sampling(call.op.method, call.op.padding_mode, call.op.align_corners, wide)
 
     def sampled(data: Value, grid: Value, output: Value) -> Value:
-        return _sampled(data, grid, output, layout, sampling, (dtype, grid_dtype))
+        return _sample_grid(data, grid, output, layout, sampling, (dtype, grid_dtype))
 
     return call.prim(sampled)
 
@@ -115,7 +115,7 @@ def _axis(layout: Layout, letter: str) -> int:
     return next(i for i, axis in enumerate(layout.axes) if axis.dimension == letter and axis.block is None)
 
 
-def _sampled(
+def _sample_grid(
     data: Value, grid: Value, output: Value, layout: Layout, sampling: _Sampling, dtypes: tuple[str, str]
 ) -> Value:
     dtype, grid_dtype = dtypes

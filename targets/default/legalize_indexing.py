@@ -167,13 +167,13 @@ def strided_slice(call: LegalizeCall) -> Legalized:
             # Dynamic sizes of unsliced axes are taken from x, so that they are known to be whole, without gaps.
             part = [sizes[axis] if axis in bounds else size for axis, size in enumerate(linalg.sizes(x))]
             return linalg.copy(slice_of(x, starts, part, steps), output)
-        return _strided(x, starts, steps, output)
+        return _read_strided(x, starts, steps, output)
 
     inputs = [call.operands[0], *map(call.symbol, expressions)]
     return call.prim(body, inputs, sizes=unknown_sizes if None in inferred else None)
 
 
-def _strided(x: Value, starts: Sequence[Size], strides: Sequence[Size], output: Value) -> Value:
+def _read_strided(x: Value, starts: Sequence[Size], strides: Sequence[Size], output: Value) -> Value:
     """Read elements of x from `starts` on, with strides of either sign; numbers or indices."""
     lines = enumerate(zip(starts, strides, strict=True))
     places = {axis: lambda index, start=start, step=step: index * step + start for axis, (start, step) in lines}
@@ -209,7 +209,7 @@ def dynamic_strided_slice(call: LegalizeCall) -> Legalized:
 
             return linalg.moved(x, output, {axis: partial(place, axis) for axis in range(rank)})
         found = [slice_along(axis, size, lists) for axis, size in enumerate(known)]
-        return _strided(x, [start for start, _, _ in found], [stride for _, _, stride in found], output)
+        return _read_strided(x, [start for start, _, _ in found], [stride for _, _, stride in found], output)
 
     def sizes(x: Value, *lists: Value) -> list[Size]:
         check(lists)

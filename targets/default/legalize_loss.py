@@ -31,9 +31,9 @@ def cross_entropy_with_logits(call: LegalizeCall) -> Legalized:
         for axis, size in enumerate(linalg.sizes(labels)):
             loops.require_same(sizes[axis], size, f"axis {axis} of predictions and labels")
         add = lambda x, y, total: x.of(dtype).to(_SUM) * y.of(dtype).to(_SUM) + total  # noqa: E731
-        (total,) = _summed([predictions, labels], 1, add)
+        (total,) = _fold_sums([predictions, labels], 1, add)
         batch = as_index(sizes[0] if len(sizes) > 1 else 1)
-        return _finished([total], output, lambda x: -x / batch.to(_SUM), dtype)
+        return _make_scalar([total], output, lambda x: -x / batch.to(_SUM), dtype)
 
     return call.prim(loss)
 
@@ -51,10 +51,10 @@ def nll_loss(call: LegalizeCall) -> Legalized:
         if reduction == "none":
             return gather.each(output)
         if reduction == "sum":
-            (total,) = _summed([targets], 1, lambda target, total: gather.add(target, [total])[0])
-            return _finished([total], output, lambda x: x, dtype)
-        totals = _summed([targets], 2, lambda target, *totals: gather.add(target, totals))
-        return _finished(totals, output, operator.truediv, dtype)
+            (total,) = _fold_sums([targets], 1, lambda target, total: gather.add(target, [total])[0])
+            return _make_scalar([total], output, lambda x: x, dtype)
+        totals = _fold_sums([targets], 2, lambda target, *totals: gather.add(target, totals))
+        return _make_scalar(totals, output, operator.truediv, dtype)
 
     return call.prim(loss, pattern="opaque" if reduction == "none" else None)
 
@@ -122,7 +122,7 @@ class _Gather:
         return [total + part for total, part in zip(totals, self._loss(target), strict=False)]
 
 
-def _summed(inputs: Sequence[Value], count: int, step: linalg.ScalarBody) -> list[Value]:
+def _fold_sums(inputs: Sequence[Value], count: int, step: linalg.ScalarBody) -> list[Value]:
     """Fold `totals = step(*elements, *totals)` over tensors of one shape, from 0."""
     rank = linalg.rank_of(inputs[0])
     starts = [linalg.fill(0, linalg.empty([], element(_SUM))) for _ in range(count)]
@@ -130,6 +130,6 @@ def _summed(inputs: Sequence[Value], count: int, step: linalg.ScalarBody) -> lis
     return linalg.generic(inputs, starts, maps, [linalg.REDUCTION] * rank, step)
 
 
-def _finished(totals: Sequence[Value], output: Value, function: Callable[..., Number], dtype: str) -> Value:
+def _make_scalar(totals: Sequence[Value], output: Value, function: Callable[..., Number], dtype: str) -> Value:
     """Return the scalar result, a function of sums."""
     return linalg.parallel(totals, output, lambda *scalars: rounded(function(*scalars), dtype))

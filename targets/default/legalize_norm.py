@@ -55,7 +55,7 @@ def _inverse_deviation(rows: Reduction, variance: Value, epsilon: float) -> Valu
     return rows.over_kept(lambda x: intrinsic("rsqrt", widened(x) + epsilon), [variance], rows.empty(rows.dtype))
 
 
-def _normalized(rows: Reduction, steps: Sequence[tuple[Step, Read | None]], output: Value) -> Value:
+def _apply_steps(rows: Reduction, steps: Sequence[tuple[Step, Read | None]], output: Value) -> Value:
     """Apply steps to the data. Each step is an operator with its operand; a step without an operand is left out."""
     taken = [(apply, read) for apply, read in steps if read is not None]
 
@@ -73,12 +73,12 @@ def _affine(op: OpView, gamma: Read, beta: Read) -> list[tuple[Step, Read | None
     return [(operator.mul, gamma if op.scale else None), (operator.add, beta if op.center else None)]
 
 
-def _centered(op: OpView, rows: Reduction, gamma: Read, beta: Read, output: Value) -> Value:
+def _normalize_rows(op: OpView, rows: Reduction, gamma: Read, beta: Read, output: Value) -> Value:
     """Normalize by the data's own mean and variance along the rows' axes."""
     mean = rows.mean(widened, [rows.whole])
     factor = _inverse_deviation(rows, rows.variance(mean), op.epsilon)
     steps = [(operator.sub, rows.part(mean)), (operator.mul, rows.part(factor)), *_affine(op, gamma, beta)]
-    return _normalized(rows, steps, output)
+    return _apply_steps(rows, steps, output)
 
 
 def _axes(axes: Sequence[int], data: Value) -> list[int]:
@@ -91,7 +91,7 @@ def layer_norm(call: LegalizeCall) -> Legalized:
     axes = _axes(call.op.axes, call.operands[0])
 
     def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
-        return _centered(call.op, Reduction(data, axes), (gamma, axes), (beta, axes), output)
+        return _normalize_rows(call.op, Reduction(data, axes), (gamma, axes), (beta, axes), output)
 
     return _norm(call, axes, body)
 
@@ -101,7 +101,7 @@ def instance_norm(call: LegalizeCall) -> Legalized:
     axes, channels = _axes(call.op.axes, call.operands[0]), _axes([call.op.channel_axis], call.operands[0])
 
     def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
-        return _centered(call.op, Reduction(data, axes), (gamma, channels), (beta, channels), output)
+        return _normalize_rows(call.op, Reduction(data, axes), (gamma, channels), (beta, channels), output)
 
     return _norm(call, channels, body)
 
@@ -116,14 +116,14 @@ def group_norm(call: LegalizeCall) -> Legalized:
     def body(data: Value, gamma: Value, beta: Value, output: Value) -> Value:
         channels = linalg.sizes(data)[channel]
         loops.require_same(channels // groups * groups, channels, f"{groups} groups of channels")
-        rows, whole = Reduction(_in_groups(data, channel, groups), axes), _in_groups(output, channel, groups)
-        scale, shift = ((_in_groups(value, 0, groups), [channel, inner]) for value in (gamma, beta))
-        return tensors.merge(_centered(call.op, rows, scale, shift, whole), channel, 2)
+        rows, whole = Reduction(_split_groups(data, channel, groups), axes), _split_groups(output, channel, groups)
+        scale, shift = ((_split_groups(value, 0, groups), [channel, inner]) for value in (gamma, beta))
+        return tensors.merge(_normalize_rows(call.op, rows, scale, shift, whole), channel, 2)
 
     return _norm(call, [channel], body)
 
 
-def _in_groups(tensor: Value, axis: int, groups: int) -> Value:
+def _split_groups(tensor: Value, axis: int, groups: int) -> Value:
     """Split the channels into groups and members."""
     # The size is taken from each tensor itself: a size that is static in one tensor may be dynamic in another.
     return tensors.split(tensor, axis, [groups, linalg.sizes(tensor)[axis] // groups])
@@ -136,7 +136,7 @@ def rms_norm(call: LegalizeCall) -> Legalized:
     def body(data: Value, weight: Value, output: Value) -> Value:
         rows = Reduction(data, axes)
         factor = _inverse_deviation(rows, rows.mean(lambda x: widened(x) * widened(x), [rows.whole]), epsilon)
-        return _normalized(rows, [(operator.mul, rows.part(factor)), (operator.mul, (weight, axes))], output)
+        return _apply_steps(rows, [(operator.mul, rows.part(factor)), (operator.mul, (weight, axes))], output)
 
     return _norm(call, axes, body)
 
@@ -150,7 +150,7 @@ def batch_norm(call: LegalizeCall) -> Legalized:
     def result(rows: Reduction, mean: Value, variance: Value, gamma: Value, beta: Value, output: Value) -> Value:
         factor = rows.part(_inverse_deviation(rows, variance, epsilon))
         affine = _affine(call.op, (gamma, channels), (beta, channels))
-        return _normalized(rows, [(operator.sub, rows.part(mean)), (operator.mul, factor), *affine], output)
+        return _apply_steps(rows, [(operator.sub, rows.part(mean)), (operator.mul, factor), *affine], output)
 
     def in_training(
         data: Value, gamma: Value, beta: Value, old_mean: Value, old_variance: Value, *outputs: Value
@@ -160,8 +160,8 @@ def batch_norm(call: LegalizeCall) -> Legalized:
         variance = rows.variance(mean)
         return [
             result(rows, mean, variance, gamma, beta, outputs[0]),
-            rows.over_kept(lambda old, new: _moved(old, new, momentum), [old_mean, mean], outputs[1]),
-            rows.over_kept(lambda old, new: _moved(old, new, momentum), [old_variance, variance], outputs[2]),
+            rows.over_kept(lambda old, new: _move_average(old, new, momentum), [old_mean, mean], outputs[1]),
+            rows.over_kept(lambda old, new: _move_average(old, new, momentum), [old_variance, variance], outputs[2]),
         ]
 
     def in_use(data: Value, gamma: Value, beta: Value, mean: Value, variance: Value, output: Value) -> Value:
@@ -173,6 +173,6 @@ def batch_norm(call: LegalizeCall) -> Legalized:
     return [*normalized, *map(call.cast, call.operands[3:], call.result_infos[1:])]
 
 
-def _moved(old: Number, new: Number, momentum: float) -> Number:
+def _move_average(old: Number, new: Number, momentum: float) -> Number:
     """Return the moving average after adding a new value."""
     return rounded(widened(old) * (1 - momentum) + new * momentum, old.dtype)

@@ -34,21 +34,21 @@ def pad(call: LegalizeCall) -> Legalized:
     value = bool(value) if is_bool(dtype) else value
 
     def with_border(data: Value, output: Value) -> Value:
-        write = surrounded if are_steps_apart() else _surrounded
+        write = surrounded if are_steps_apart() else _surround
         return write(data, constant(value, dtype), before, after, output)
 
     return call.prim(with_border)
 
 
 # ---- by a value ----
-def _surrounded(data: Value, value: Number, before: Sequence[int], after: Sequence[int], output: Value) -> Value:
+def _surround(data: Value, value: Number, before: Sequence[int], after: Sequence[int], output: Value) -> Value:
     """Fill the output with the value, then copy the remaining data into it."""
     filled = linalg.fill(value, output)
     own, room = linalg.sizes(data), linalg.sizes(output)
     sources, targets, sizes = [], [], []
     for size, space, low, high in zip(own, room, before, after, strict=True):
-        sources.append(_at_most(max(-low, 0), size))
-        targets.append(_at_most(max(low, 0), space))
+        sources.append(_limit_offset(max(-low, 0), size))
+        targets.append(_limit_offset(max(low, 0), space))
         is_whole = low >= 0 and high >= 0
         sizes.append(size if is_whole else maximum(space + (-max(low, 0) - max(high, 0)), 0))
     if linalg.is_nothing(sizes):
@@ -57,7 +57,7 @@ def _surrounded(data: Value, value: Number, before: Sequence[int], after: Sequen
     return put_slice(copy(part, slice_of(filled, targets, sizes)), filled, targets, sizes=sizes)
 
 
-def _at_most(offset: int, size: Size) -> Size:
+def _limit_offset(offset: int, size: Size) -> Size:
     """Limit an offset to a dimension's size."""
     return minimum(offset, size) if offset else 0
 
@@ -118,7 +118,7 @@ def _modulo(index: Number, divisor: Number) -> Number:
     return select(rest < 0, rest + divisor, rest)
 
 
-def _mirrored(index: Number, size: Number) -> Number:
+def _mirror_index(index: Number, size: Number) -> Number:
     """Mirror an index without repeating the ends. A single element is always repeated."""
     period = (size - 1) * 2
     rest = _modulo(index, select(period == 0, 1, period))
@@ -126,7 +126,7 @@ def _mirrored(index: Number, size: Number) -> Number:
 
 
 _PLACES: dict[str, Callable[[Number, Number], Number]] = {
-    "reflect": _mirrored,
+    "reflect": _mirror_index,
     "replicate": _nearest,
     "circular": _modulo,
 }

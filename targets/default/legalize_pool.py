@@ -74,7 +74,7 @@ def _windows(call: LegalizeCall) -> list[Window]:
     return list(windows_of(call.inferred).values())
 
 
-def _pooled(call: LegalizeCall, compute: Callable[[Value, Value, _PoolPlaces], Value]) -> Value | list[Value]:
+def _call_pool(call: LegalizeCall, compute: Callable[[Value, Value, _PoolPlaces], Value]) -> Value | list[Value]:
     """Call a PrimFunc of `compute(data, output, places)`."""
     layout, out_layout = layouts_of(call.inferred).values()
     spatial = layout.dimensions[2:]
@@ -94,22 +94,22 @@ def _pooled(call: LegalizeCall, compute: Callable[[Value, Value, _PoolPlaces], V
 def max_pool(call: LegalizeCall) -> Legalized:
     windows, dtype, is_ceiled = _windows(call), call.dtype(call.operands[0]), call.op.ceil_mode
     if is_small_float(dtype):
-        return _through_f32(call, call.operands[0], dtype)
+        return _compute_in_f32(call, call.operands[0], dtype)
 
     def compute(data: Value, output: Value, places: _PoolPlaces) -> Value:
         pick = lambda x, best: maximum(x.of(dtype), best)  # noqa: E731
         least = lowest(dtype)
         if not _are_maxima_of_maxima(windows, places):
-            return _over_windows(data, linalg.fill(least, output), places, windows, is_ceiled, least, pick)
+            return _fold_windows(data, linalg.fill(least, output), places, windows, is_ceiled, least, pick)
         sizes = linalg.sizes(data)
         for along in reversed(range(len(windows))):
             sizes[places.axes[along]] = linalg.size(output, places.axes[along])
             room = output if along == 0 else linalg.empty(sizes, output.type.element_type)
             alone = [window if other == along else Window(1) for other, window in enumerate(windows)]
-            data = _over_windows(data, linalg.fill(least, room), places, alone, is_ceiled, least, pick)
+            data = _fold_windows(data, linalg.fill(least, room), places, alone, is_ceiled, least, pick)
         return data
 
-    return _pooled(call, compute)
+    return _call_pool(call, compute)
 
 
 def _are_maxima_of_maxima(windows: Sequence[Window], places: _PoolPlaces) -> bool:
@@ -129,12 +129,12 @@ def avg_pool(call: LegalizeCall) -> Legalized:
 
     def compute(data: Value, output: Value, places: _PoolPlaces) -> Value:
         def count(at: Sequence[Number]) -> Number:
-            return _covered(windows, at, [linalg.size(data, axis) for axis in places.axes], counts_padding)
+            return _count_taps(windows, at, [linalg.size(data, axis) for axis in places.axes], counts_padding)
 
         is_constant = not is_ceiled and (counts_padding or not any(window.is_padded for window in windows))
         return _mean(data, output, places, windows, dtype, None if is_constant else count, is_ceiled)
 
-    return _pooled(call, compute)
+    return _call_pool(call, compute)
 
 
 @register_legalize([f"relax.nn.adaptive_avg_pool{rank}d" for rank in (1, 2, 3)], by_types=True)
@@ -151,16 +151,16 @@ def adaptive_avg_pool(call: LegalizeCall) -> Legalized:
             return _mean(data, output, places, [Window(width, width) for width in widths], dtype, None)
         return _uneven_mean(data, output, places, wanted, dtype)
 
-    return _pooled(call, compute)
+    return _call_pool(call, compute)
 
 
-def _through_f32(call: LegalizeCall, data: Value, dtype: str) -> Value:
+def _compute_in_f32(call: LegalizeCall, data: Value, dtype: str) -> Value:
     """Compute the operator in f32, which has an infinity, unlike some small floats."""
     wide = relax.astype(data, dtype="f32")
     return relax.astype(call.op.definition(wide, **call.inferred.attributes), dtype=dtype)
 
 
-def _over_windows(
+def _fold_windows(
     data: Value,
     start: Value,
     places: _PoolPlaces,
@@ -211,7 +211,7 @@ def _mean(
     taps = prod(window.taps for window in windows)
     wide = _sum_dtype(dtype, taps)
     combine = lambda x, total: x.of(dtype).to(wide) + total  # noqa: E731
-    total = _over_windows(data, _zeros(output, wide), places, windows, is_ceiled, 0, combine)
+    total = _fold_windows(data, _zeros(output, wide), places, windows, is_ceiled, 0, combine)
     if count is None:
         return _quotient(total, output, lambda *_: constant(taps, wide), wide, dtype)
     return _quotient(total, output, lambda taps: taps.of(wide), wide, dtype, _counts(output, places, count, wide))
@@ -261,7 +261,9 @@ def _quotient(
     return linalg.generic(inputs, [output], every, kinds, lambda x, *rest: divided(x, rest[:-1]))[0]
 
 
-def _covered(windows: Sequence[Window], at: Sequence[Number], sizes: Sequence[Number], counts_padding: bool) -> Number:
+def _count_taps(
+    windows: Sequence[Window], at: Sequence[Number], sizes: Sequence[Number], counts_padding: bool
+) -> Number:
     """Return how many taps of the window at a position are inside of the data or its padding, at least 1."""
     counts = []
     for window, position, size in zip(windows, at, sizes, strict=True):

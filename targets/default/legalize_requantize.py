@@ -31,25 +31,25 @@ def requantize(call: LegalizeCall) -> Legalized:
             return _float(_rounded_float(product, op.rounding), z, target, op.saturate)
         limited = maximum(minimum(shift, MOST_SHIFT), -MOST_SHIFT)
         if op.double_rounding:
-            whole = _doubled(x, multiplier, limited, op.rounding)
+            whole = _multiply_doubling(x, multiplier, limited, op.rounding)
         else:
             product = x.to("i64") if op.form == "power_of_two" else x.to("i64") * multiplier.to("i64")
-            whole = _shifted_by(product, limited, FRACTION_BITS[op.form], op.rounding)
-        return _stored(whole + z.to("i64"), target, op.saturate)
+            whole = _shift_by(product, limited, FRACTION_BITS[op.form], op.rounding)
+        return _convert_stored(whole + z.to("i64"), target, op.saturate)
 
     return apply_along_axis(call, body)
 
 
-def _shifted_by(product: Number, shift: Number, bits: int, rounding: str) -> Number:
+def _shift_by(product: Number, shift: Number, bits: int, rounding: str) -> Number:
     """Return product / 2**(bits + shift), rounded. The shift is in the range of MOST_SHIFT."""
     places = shift.to("i64") + bits
     if bits < MOST_SHIFT:  # otherwise the places are never negative
         product = product << maximum(-places, 0)
         places = maximum(places, 0)
-    return _shifted(product, places, rounding)
+    return _divide_by_power(product, places, rounding)
 
 
-def _shifted(number: Number, places: Number, rounding: str) -> Number:
+def _divide_by_power(number: Number, places: Number, rounding: str) -> Number:
     """Return number / 2**places, rounded. The sum of the number and 2**places fits in 64 bits."""
     if rounding == "down":
         return number >> places
@@ -70,14 +70,14 @@ def _shifted(number: Number, places: Number, rounding: str) -> Number:
     return (number + bias) >> places
 
 
-def _doubled(x: Number, multiplier: Number, shift: Number, rounding: str) -> Number:
+def _multiply_doubling(x: Number, multiplier: Number, shift: Number, rounding: str) -> Number:
     """Return gemmlowp's doubling high multiply, followed by a rounding shift."""
     left = x << maximum(-shift, 0)
     high = (left.to("i64") * multiplier.to("i64") + (1 << 30)) >> 31
-    return _shifted(minimum(high, (1 << 31) - 1), maximum(shift, 0).to("i64"), rounding)
+    return _divide_by_power(minimum(high, (1 << 31) - 1), maximum(shift, 0).to("i64"), rounding)
 
 
-def _stored(whole: Number, target: str, saturate: bool) -> Number:
+def _convert_stored(whole: Number, target: str, saturate: bool) -> Number:
     """Return an integer in the result's type: clamped, or its low bits."""
     if saturate:
         low, high = limits(target)
@@ -104,8 +104,8 @@ def _float(rounded: Number, zero: Number, target: str, saturate: bool) -> Number
         near = select(rounded == rounded, rounded, 0.0)
         near = select(near > -_FAR, near, -_FAR)
         near = select(near < _FAR, near, _FAR)
-        return _stored(near.to("i32") + zero.to("i32"), target, saturate)
+        return _convert_stored(near.to("i32") + zero.to("i32"), target, saturate)
     whole = rounded.to("i32")
     if saturate:
-        return _stored(whole.to("i64") + zero.to("i64"), target, saturate)
+        return _convert_stored(whole.to("i64") + zero.to("i64"), target, saturate)
     return (whole + zero.to("i32")).to(target)

@@ -81,7 +81,7 @@ def resize(call: LegalizeCall) -> Legalized:
         sizes = linalg.sizes(data)
         require_elements([sizes[axis] for axis in axes], linalg.sizes(output))
         tables = [settings.table(data, output, axis, position) for position, axis in enumerate(axes)]
-        return _combined(data, output, axes, tables, settings)
+        return _combine(data, output, axes, tables, settings)
 
     return call.prim(resized, call.operands[:1])
 
@@ -192,7 +192,7 @@ def _repeated(data: Value, times: Mapping[int, int], call: LegalizeCall) -> list
     return call.prim(repeated, [data])
 
 
-def _combined(data: Value, output: Value, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Value:
+def _combine(data: Value, output: Value, axes: Sequence[int], tables: Sequence[_Table], settings: _Settings) -> Value:
     """Compute each element of the output from the data's elements in the tables."""
     rank = linalg.rank_of(output)
     inputs = [tensor for table in tables for tensor in table.tensors]

@@ -58,7 +58,7 @@ def _check(data: Value, rois: Value, out: Value, layout: _Layout) -> None:
     require_same(sizes(data)[layout.channel], sizes(out)[layout.channel], "channels of data and results")
 
 
-def _limited(place: Number, size_: Number) -> Number:
+def _limit_place(place: Number, size_: Number) -> Number:
     """Return an i64 as an index from 0 to the size."""
     return maximum(minimum(as_index(place), size_), 0)
 
@@ -204,7 +204,7 @@ def _neighbours(position: Number, extent: Number) -> tuple[Number, Number, Numbe
     last = extent - 1
     limited = minimum(maximum(position, 0.0), last.to(position.dtype))
     low = intrinsic("floor", limited)
-    place = _limited(low.to("i64"), last)
+    place = _limit_place(low.to("i64"), last)
     return place, minimum(place + 1, last), limited - low
 
 
@@ -228,7 +228,7 @@ def roi_pool(call: LegalizeCall) -> Legalized:
         length = whole.to(accumulator(str(rois.type.element_type))) / float(count)
         first = intrinsic("floor", bin_.to(length.dtype) * length)
         last = intrinsic("ceil", (bin_.to(length.dtype) + 1.0) * length)
-        low, high = (_limited(each.to("i64") + start, extent) for each in (first, last))
+        low, high = (_limit_place(each.to("i64") + start, extent) for each in (first, last))
         return low, high
 
     def body(data: Value, rois: Value, out: Value) -> None:

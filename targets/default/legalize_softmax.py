@@ -14,7 +14,7 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 
-def _along_axis(call: LegalizeCall, body: Callable[[Reduction, Value, Value], Value]) -> list[Value]:
+def _call_along_axis(call: LegalizeCall, body: Callable[[Reduction, Value, Value], Value]) -> list[Value]:
     """Call a PrimFunc of `body(reduction along the axis, maxima, output)`.
 
     A NaN makes its whole row NaN through the sum.
@@ -35,7 +35,7 @@ def _exp(x: Number, largest: Number) -> Number:
 
 @register_legalize("relax.nn.softmax", by_types=True)
 def softmax(call: LegalizeCall) -> Legalized:
-    return _along_axis(call, _softmax_of_narrow if bit_width(call.dtype(call.operands[0])) < 32 else _softmax)
+    return _call_along_axis(call, _softmax_of_narrow if bit_width(call.dtype(call.operands[0])) < 32 else _softmax)
 
 
 def _softmax(rows: Reduction, largest: Value, output: Value) -> Value:
@@ -58,7 +58,7 @@ def _softmax_of_narrow(rows: Reduction, largest: Value, output: Value) -> Value:
 
 @register_legalize("relax.nn.log_softmax", by_types=True)
 def log_softmax(call: LegalizeCall) -> Legalized:
-    return _along_axis(call, _log_softmax)
+    return _call_along_axis(call, _log_softmax)
 
 
 def _log_softmax(rows: Reduction, largest: Value, output: Value) -> Value:

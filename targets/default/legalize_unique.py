@@ -47,7 +47,7 @@ class Steps(NamedTuple):
 
 @register_legalize("relax.unique")
 def unique(call: LegalizeCall) -> Legalized:
-    return unique_by(Steps(_group, _by_first), call)
+    return unique_by(Steps(_group, _renumber_by_first), call)
 
 
 def unique_by(steps: Steps, call: LegalizeCall) -> Legalized:
@@ -167,7 +167,7 @@ def _begin(group: Number, position: Number, results: Mapping[str, Value]) -> Non
         store(0, results[COUNTS], group)
 
 
-def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], total: Value) -> None:
+def _renumber_by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], total: Value) -> None:
     """Renumber the groups by their first positions."""
 
     def step(position: Number, found: Number) -> Number:

@@ -84,7 +84,7 @@ def attention_var_len(call: LegalizeCall, tile_of: TileOf | None = None) -> Lega
             parts = RowPart(own, queries[0]), RowPart(others, keys[0]), RowPart(Rows(value, keys[1]), keys[0])
             return Operands(blocks_of(what, own, others), *parts, RowPart(Rows(out, queries[1]), queries[0]), [], 0, 0)
 
-        tile = (tile_of or _by_threads(call))(blocks_of(what, Rows.of(query), Rows.of(key)), rows, size, width)
+        tile = (tile_of or _make_tile_factory(call))(blocks_of(what, Rows.of(query), Rows.of(key)), rows, size, width)
         attend_to_sequences(tile, heads, width, sequence_count(of_queries), rows, sequence)
 
     return call.loops(body, [given[name] for name in names if given[name] is not None])
@@ -105,7 +105,7 @@ def _attend_by_count(
     Few queries process the keys in parts.
     """
     operands = what, query, key, value, biases, out
-    sizes, by_threads = (query.sizes[3], value.sizes[3]), _by_threads(call)
+    sizes, by_threads = (query.sizes[3], value.sizes[3]), _make_tile_factory(call)
 
     def attend_to_many() -> None:
         attend((tile_of or by_threads)(what, query.length, *sizes), *operands)
@@ -122,7 +122,7 @@ def _attend_by_count(
         attend_to_many()
 
 
-def _by_threads(call: LegalizeCall) -> Callable[..., Tile]:
+def _make_tile_factory(call: LegalizeCall) -> Callable[..., Tile]:
     machine = find_backend(call.target.name).machine(call.target)
     return partial(Tile.of, most=machine.shared_bytes, threads=machine.block_threads)
 

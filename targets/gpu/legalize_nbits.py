@@ -53,7 +53,7 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
     # Few rows are limited by memory, not by products, so rounding saves nothing.
     is_few = isinstance(rows, int) and rows < MANY_ROWS
     weight = "f32" if is_few else call.dtype(x)
-    given = {"x": _reshaped(x, (rows, *shape.block_sizes, *shape.code_sizes))}
+    given = {"x": _reshape(x, (rows, *shape.block_sizes, *shape.code_sizes))}
     given |= shape.operands(held)
     dtypes = {name: call.dtype(value) for name, value in given.items()}
 
@@ -70,7 +70,7 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
     return ops["reshape"](result, ops["shape_expr"](dims=(*leading, columns)))
 
 
-def _reshaped(value: Value, sizes: tuple[Dim, ...]) -> Value:
+def _reshape(value: Value, sizes: tuple[Dim, ...]) -> Value:
     return relax.ops["reshape"](value, relax.ops["shape_expr"](dims=sizes))
 
 
@@ -114,13 +114,13 @@ class _Shape(NamedTuple):
         if self.bits == 6:
             half = self.block // 2
             low, high = _part(codes, 0, half), _part(codes, half, half + half // 2)
-            made = {"codes": _reshaped(low, (*first, *self.code_sizes[:2])),
-                    "high": _reshaped(high, (*first, self.code_sizes[0]))}  # fmt: skip
+            made = {"codes": _reshape(low, (*first, *self.code_sizes[:2])),
+                    "high": _reshape(high, (*first, self.code_sizes[0]))}  # fmt: skip
         else:
-            made = {"codes": _reshaped(codes, (*first, self.code_sizes[0]))}
+            made = {"codes": _reshape(codes, (*first, self.code_sizes[0]))}
         for name in OF_BLOCKS:
             if (value := values[name]) is not None:
-                made[name] = _reshaped(value, first)
+                made[name] = _reshape(value, first)
         return made | {name: value for name in OUTER if (value := values[name]) is not None}
 
     def loops_of(self, name: str) -> list[int]:

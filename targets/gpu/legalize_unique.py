@@ -21,7 +21,7 @@ from .emit.sorting import sort_rows
 
 @register_legalize("relax.unique", target="gpu")
 def unique(call: LegalizeCall) -> Legalized:
-    return unique_by(Steps(_group, _by_first), call)
+    return unique_by(Steps(_group, _renumber_by_first), call)
 
 
 def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], value: Value) -> None:
@@ -87,7 +87,7 @@ def _sort(items: Value, grouping: Grouping, places: Value) -> Callable[[Number, 
     return lambda one, other: orders[1]([one], [other])
 
 
-def _by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], value: Value) -> None:
+def _renumber_by_first(groups: Mapping[str, Value], numbers: Value, results: Mapping[str, Value], value: Value) -> None:
     """Renumber the groups by their first occurrence."""
     total = size(numbers, 0)
     group_at = lambda position: load(groups[INVERSE], position).to("index")  # noqa: E731

@@ -48,7 +48,7 @@ def rounded(call: LegalizeCall, x: Value, matrix: PackedMatrix, count: Dim, dept
     if dot is None:
         return RoundedRows(divided(numbers, matrix, count), sums, scale, NbitsKernel)
     load_dialects(call.op.context, ["llvm"])
-    return RoundedRows(_in_groups(digits, matrix, count), sums, scale, partial(_DotKernel, dot))
+    return RoundedRows(_reorder_digits(digits, matrix, count), sums, scale, partial(_DotKernel, dot))
 
 
 def _dot_instruction(processor: Machine, matrix: PackedMatrix) -> DotInstruction | None:
@@ -60,7 +60,7 @@ def _dot_instruction(processor: Machine, matrix: PackedMatrix) -> DotInstruction
     return next((each for kind in kinds for each in fitting if (each.left, each.right) == kind), None)
 
 
-def _in_groups(digits: Value, matrix: PackedMatrix, count: Dim) -> Value:
+def _reorder_digits(digits: Value, matrix: PackedMatrix, count: Dim) -> Value:
     """Reorder digits: the digits of the codes at one place of each byte of a word become adjacent."""
     whole, places = matrix.blocks * matrix.block, _places(matrix)
     if places > 1:

@@ -214,7 +214,7 @@ class _Step:
                 return own.to(WIDE) * vectors.in_each_lane(scale, lanes)
 
             put = lambda at, lanes: self._put(scaled(at, lanes), memory.queries, row + each, at)  # noqa: E731
-            _for_vectors(plan, plan.size, put)
+            _emit_vectors(plan, plan.size, put)
             most, total = paged.first_of_row(first + each)
             loops.store(most, memory.most, row + each)
             loops.store(total, memory.sums, row + each)
@@ -237,7 +237,7 @@ class _Step:
                 quotient = (own / vectors.in_each_lane(divisor, lanes)).to(dtype)
                 vectors.store(quotient, paged.out, token, self.head * plan.group + each, at)
 
-            _for_vectors(plan, plan.width, write)
+            _emit_vectors(plan, plan.width, write)
 
         loops.for_range(0, plan.group, finish)
 
@@ -257,7 +257,7 @@ class _Step:
                 for index, column in enumerate(vectors.transposed([keys.load(row, at, lanes) for row in rows])):
                     self._put(number(column), memory.keys, as_index(at) + index, first)
 
-            _for_vectors(plan, plan.size, square)
+            _emit_vectors(plan, plan.size, square)
 
         loops.for_range(0, KEYS_AT_ONCE, transpose, step=side)
         if self._values is None:
@@ -286,7 +286,7 @@ class _Step:
         def copy(key: Number) -> None:
             row = loops.load(memory.places, key)
             put = lambda at, lanes: self._put(values.load(row, at, lanes), memory.values, key, at)  # noqa: E731
-            _for_vectors(plan, plan.width, put)
+            _emit_vectors(plan, plan.width, put)
 
         loops.for_range(start - block, minimum(stop - block, KEYS_AT_ONCE), copy)
 
@@ -358,12 +358,12 @@ class _Step:
             seen = (numbers >= _i32(start)) & (numbers < _i32(stop))
             scores = select(seen, scores, constant(-math.inf, type_))
         before = loops.load(memory.most, row)
-        most = _folded(scores, lambda x, y: select(x > y, x, y))
+        most = _fold_lanes(scores, lambda x, y: select(x > y, x, y))
         most = select(before > most, before, most)
         factor = power(before, most)
         base = select(most == -math.inf, 0.0, most)
         weights = intrinsic("exp_below", scores - vectors.in_each_lane(base, KEYS_AT_ONCE))
-        total = multiply_add(loops.load(memory.sums, row), factor, _folded(weights, lambda x, y: x + y))
+        total = multiply_add(loops.load(memory.sums, row), factor, _fold_lanes(weights, lambda x, y: x + y))
         vectors.store(weights, memory.scores, row, 0)
         for value, memref in ((most, memory.most), (total, memory.sums), (factor, memory.factors)):
             loops.store(value, memref, row)
@@ -432,7 +432,7 @@ class _PageRows(NamedTuple):
         return loaded.of("i8").to(WIDE) * vectors.in_each_lane(loops.load(self.scales, row), lanes)
 
 
-def _for_vectors(plan: Plan, size: int, body: Callable[[Size, int], None]) -> None:
+def _emit_vectors(plan: Plan, size: int, body: Callable[[Size, int], None]) -> None:
     """Emit `body(start, lanes)` for vectors that cover a row of `size` elements. The last one may overlap another."""
     if not size:
         return
@@ -443,7 +443,7 @@ def _for_vectors(plan: Plan, size: int, body: Callable[[Size, int], None]) -> No
         body(size - lanes, lanes)
 
 
-def _folded(vector: Number, combine: Callable[[Number, Number], Number]) -> Number:
+def _fold_lanes(vector: Number, combine: Callable[[Number, Number], Number]) -> Number:
     """Combine all lanes, half by half, so that the order does not depend on the machine's vectors."""
     lanes = KEYS_AT_ONCE
     while lanes > 1:

@@ -14,7 +14,7 @@ from ...bindings.navigation import body_of
 from .text_writer import TextWriter
 
 
-def _for(writer: TextWriter[Any], op: Operation) -> None:
+def _write_for(writer: TextWriter[Any], op: Operation) -> None:
     _, _, _, *initial = op.operands
     body = body_of(op)
     _, *arguments = body.arguments
@@ -48,4 +48,4 @@ def _while(writer: TextWriter[Any], op: Operation) -> None:
     writer.know_all(op.results, results)
 
 
-CONTROL_RULES: dict[str, Callable[[Any, Operation], None]] = {"scf.for": _for, "scf.if": _if, "scf.while": _while}
+CONTROL_RULES: dict[str, Callable[[Any, Operation], None]] = {"scf.for": _write_for, "scf.if": _if, "scf.while": _while}

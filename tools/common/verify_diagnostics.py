@@ -71,7 +71,7 @@ def expected_diagnostics(text: str) -> list[Expected]:
 def _parse_line(line: str, number: int) -> tuple[Expected | None, str]:
     """Return the expectation of a line with its own or an offset line number, and its `@` place."""
     if (match := _EXPECTATION.search(line)) is None:
-        return _malformed(line, number), ""
+        return _explain_malformed(line, number), ""
     expected = Expected(match["severity"], number, match["text"], number, match.start() + 1)
     place = match["place"] or ""
     if _SECOND_EXPECTATION.search(match["text"]):
@@ -87,7 +87,7 @@ def _parse_line(line: str, number: int) -> tuple[Expected | None, str]:
     return expected, place
 
 
-def _malformed(line: str, number: int) -> Expected | None:
+def _explain_malformed(line: str, number: int) -> Expected | None:
     if (match := _INTENTION.search(line)) is None:
         return None
     if match["known"]:

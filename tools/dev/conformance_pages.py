@@ -86,7 +86,7 @@ def add(name: str, report: Report | None) -> None:
     summary = _summary({verdict: facts.get(verdict, 0) for verdict in VERDICTS})
     shown = f"Cases: {facts['cases']}; {summary}. Run on {facts['run']}.\n"
     text = "".join(shown if line.startswith("Cases: ") else line for line in lines)
-    head, title, rest = text.partition(_OPERATORS)
+    head, _, rest = text.partition(_OPERATORS)
     section, gap, others = rest.partition("\n## ")
     table, groups = _read_table(section), _read_groups().get(name, {})
     for operator in sorted(lacking):

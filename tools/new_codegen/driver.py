@@ -85,7 +85,7 @@ def package(name: str, parts: Sequence[str] = (), choices: Sequence[str] = ()) -
     files: dict[str, str] = {}
     for part in ("codegen", *parts):
         for path, text in _templates(part):
-            files[_filled(path, words)] = _filled(_chosen(text, labels), words)
+            files[_fill_words(path, words)] = _fill_words(_chosen(text, labels), words)
     return files
 
 
@@ -106,7 +106,7 @@ def _chosen(text: str, labels: Set[str]) -> str:
     return "".join(lines)
 
 
-def _filled(text: str, words: dict[str, str]) -> str:
+def _fill_words(text: str, words: dict[str, str]) -> str:
     for word, value in words.items():
         text = text.replace(f"@{word}@", value)
     return text

@@ -51,14 +51,14 @@ def explanation(name: str) -> str:
     """Describe an operator of a dialect written in Python, or of ONNX. Raise RelaxError for others."""
     rows = {row.full_name: row for row in all_ops()}
     if name in rows:
-        return _explained(rows[name])
+        return _explain_row(rows[name])
     converters = _converters()
     if name in converters:
         shown = [
             (f"since version {converter.since}", converter.function.__name__, converter.place)
             for converter in converters[name]
         ]
-        return f"{name}, an operator of ONNX\n\nConverted by\n{_indented(table(*shown))}\n"
+        return f"{name}, an operator of ONNX\n\nConverted by\n{_indent(table(*shown))}\n"
     raise OptionError(f"unknown operator '{name}'{suggest(name, rows) or suggest(name, converters)}")
 
 
@@ -70,13 +70,13 @@ def _converters() -> dict[str, list[NodeConverter]]:
     return converters
 
 
-def _explained(row: Operator) -> str:
+def _explain_row(row: Operator) -> str:
     facts = [_EFFECTS[row.pure], *_facts(row)]
     where = table(*_places(row))
-    return f"{docstring(row)}\n\nIts row says\n{_indented(*facts)}\n\nWhere it is written\n{_indented(where)}\n"
+    return f"{docstring(row)}\n\nIts row says\n{_indent(*facts)}\n\nWhere it is written\n{_indent(where)}\n"
 
 
-def _indented(*texts: str) -> str:
+def _indent(*texts: str) -> str:
     return "\n".join(f"  {line}" for text in texts for line in text.splitlines())
 
 

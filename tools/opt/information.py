@@ -114,7 +114,7 @@ complete -o filenames -F {function} {tool}
 """
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Quote for zsh and fish in single quotes, without characters that zsh's _arguments would interpret."""
     return text.replace("'", "").replace("\\", "").replace("[", "(").replace("]", ")").replace(":", " -")
 
@@ -146,7 +146,7 @@ compdef {function} {tool}
 
 
 def _zsh_specifications(name: str, option: Option, function: str) -> list[str]:
-    text = _quoted(option.help)
+    text = _quote(option.help)
     if option.kind == "level":
         return [f"-{name}{level}[{text}]" for level in range(4)]
     several = "*" if option.kind in ("list", "names") else ""
@@ -158,7 +158,7 @@ def _zsh_specifications(name: str, option: Option, function: str) -> list[str]:
     elif option.value in _LISTED:
         action = f"{function}_{option.value}"
     separator = "" if len(name) == 1 else "=-"
-    value = f":{_quoted(option.value)}:{action}"
+    value = f":{_quote(option.value)}:{action}"
     return [f"{several}{spelling(name)}{separator}[{text}]{value}"]
 
 
@@ -169,7 +169,7 @@ def _fish(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
         takes = "" if option.kind == "flag" else f" -x -a '{' '.join(_words(option))}'" if _words(option) else " -r"
         if option.value in _LISTED:
             takes = f" -x -a '({_fish_listed(tool, option.value)})'"
-        lines.append(f"complete -c {tool} {kind}{takes} -d '{_quoted(option.help)}'")
+        lines.append(f"complete -c {tool} {kind}{takes} -d '{_quote(option.help)}'")
     if has_passes:
         passes = f"(for each in ({_fish_listed(tool, _PASS)}); echo --$each; end)"
         lines.append(f"complete -c {tool} -n 'string match -q -- \"-*\" (commandline -ct)' -a '{passes}'")

@@ -119,7 +119,7 @@ class Job:
 
     def _make_pipeline(self) -> Pipeline:
         arguments = self.arguments
-        passes = arguments["pass-pipeline"] or [self._anchored(text) for text in arguments.passes]
+        passes = arguments["pass-pipeline"] or [self._anchor(text) for text in arguments.passes]
         return self._watched(passes, arguments["verify-each"])
 
     def _pipeline_for(self, module: Module, source: str | bytes) -> Pipeline:
@@ -145,7 +145,7 @@ class Job:
         return Pipeline(passes, anchor=anchor, instruments=instruments, verify_each=verify_each)
 
     @staticmethod
-    def _anchored(text: str) -> str:
+    def _anchor(text: str) -> str:
         """Nest a pass given as a flag under its anchor, such as func.func."""
         own = find_pass(text.partition("{")[0])
         anchor = own.anchor if own is not None else required_anchor(text, new_context())

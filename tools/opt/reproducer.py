@@ -43,10 +43,10 @@ def reproducer_pipeline(text: str, name: str) -> tuple[str, bool]:
     if block is None or pipeline is None:
         problem = "--run-reproducer: the file holds no pipeline (resource mlir_reproducer)"
         raise RelaxError(problem, location=name)
-    return _ESCAPE.sub(_unescaped, pipeline.group(1)[1:-1]), "verify_each: false" not in block.group()
+    return _ESCAPE.sub(_unescape, pipeline.group(1)[1:-1]), "verify_each: false" not in block.group()
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     code = match.group(1)
     return chr(int(code, 16)) if len(code) == 2 else {"n": "\n", "t": "\t"}.get(code, code)
 

@@ -68,14 +68,14 @@ class _Comments:
             comment = ""
             # At most one operation ends on a line.
             for number in numbers[-1:]:
-                comment = self._of_results(self._operations[number])
+                comment = self._describe_results(self._operations[number])
                 if number in self._begun:
                     at = _start(found, line)
-                    found[at:at] = self._of_arguments(self._begun[number], _indent(line))
+                    found[at:at] = self._describe_arguments(self._begun[number], _indent(line))
             found.append(_MARK.sub("", line) + comment)
         return found
 
-    def _of_results(self, operation: Operation) -> str:
+    def _describe_results(self, operation: Operation) -> str:
         if not (results := list(operation.results)):
             return f" // id: #{self._ids[operation]}" if len(operation.operands) else ""
         if not (users := {use.owner.operation for result in results for use in result.uses}):
@@ -85,7 +85,7 @@ class _Comments:
         listed = ", ".join(f"({each})" for each in shown) if len(results) > 1 else shown[0]
         return f" // {'user' if is_one else 'users'}: {listed}"
 
-    def _of_arguments(self, block: Block, indent: str) -> list[str]:
+    def _describe_arguments(self, block: Block, indent: str) -> list[str]:
         lines = []
         for argument in block.arguments:
             users = self._users(argument)

@@ -64,7 +64,7 @@ class RunDriver:
         for plugin in arguments["load-plugin"] or ():
             load_plugin(plugin)
         announce(f"loading {path}")
-        executable = _interpreted(path, arguments["trust"]) if arguments["reference"] else _loaded(path, arguments)
+        executable = _interpret(path, arguments["trust"]) if arguments["reference"] else _loaded(path, arguments)
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))
@@ -186,7 +186,7 @@ def _loaded(path: str, arguments: Arguments) -> Executable:
     return load(path, **trust, device=arguments["device"], graphs=graphs)
 
 
-def _interpreted(path: str, trust: bool) -> Executable:
+def _interpret(path: str, trust: bool) -> Executable:
     """Compile a model for the reference interpreter. Only this function needs the compiler."""
     from ...compilation.compiling import compile
 

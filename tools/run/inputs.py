@@ -42,7 +42,7 @@ def read_inputs(signature: Signature, files: Sequence[str]) -> FromFiles:
             if key in inputs:
                 raise OptionError(f"--input: '{key}' is given twice")
             origin = path if equals else text
-            inputs[key] = (_checked(key, array, described[key], origin), origin)
+            inputs[key] = (_check_input(key, array, described[key], origin), origin)
     return inputs
 
 
@@ -165,7 +165,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _checked(name: str, array: Any, described: PassedValue, origin: str) -> Array | float:
+def _check_input(name: str, array: Any, described: PassedValue, origin: str) -> Array | float:
     """Return the array, or a scalar's only element, after checking the type."""
     import numpy
 
@@ -234,10 +234,10 @@ def _spread(described: PassedValue) -> list[PassedValue]:
 
 def gathered_inputs(signature: Signature, values: Mapping[str, Array | float]) -> dict[str, Given]:
     """Return the function's inputs from values by the names of `spread_inputs`."""
-    return {input_.name: _gathered(input_, values) for input_ in signature.inputs}
+    return {input_.name: _gather_list(input_, values) for input_ in signature.inputs}
 
 
-def _gathered(described: PassedValue, values: Mapping[str, Array | float]) -> Given:
+def _gather_list(described: PassedValue, values: Mapping[str, Array | float]) -> Given:
     if described.kind == "list":
         return [values[each.name] for each in _spread(described)]
     return None if described.kind == "nothing" else values[described.name]

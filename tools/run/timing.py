@@ -25,11 +25,11 @@ def time_in_turns(calls: Sequence[Callable[[], object]], repeat: int = 100, warm
         for call, times in zip(calls, seconds, strict=True):
             for _ in range(warmup if turn == 0 else 1):
                 call()
-            times += _timed(call, count)
+            times += _time(call, count)
     return [sorted(second) for second in seconds]
 
 
-def _timed(call: Callable[[], object], count: int) -> list[float]:
+def _time(call: Callable[[], object], count: int) -> list[float]:
     seconds = []
     for _ in range(count):
         start = time.perf_counter()

@@ -155,11 +155,11 @@ def is_permutation(layout: Layout, other: Layout) -> bool:
 
 def positions(layout: Layout, other: Layout) -> list[int]:
     """Return the index of each axis of a layout in a permutation of it."""
-    others = _numbered(other.axes)
-    return [others.index(axis) for axis in _numbered(layout.axes)]
+    others = _number_axes(other.axes)
+    return [others.index(axis) for axis in _number_axes(layout.axes)]
 
 
-def _numbered(axes: Iterable[LayoutAxis]) -> list[tuple[LayoutAxis, int]]:
+def _number_axes(axes: Iterable[LayoutAxis]) -> list[tuple[LayoutAxis, int]]:
     """Return axes with the number of equal axes before: a dimension may have equal nested blocks."""
     seen: list[LayoutAxis] = []
     numbered = []

@@ -70,7 +70,7 @@ def positions(call: Call, dimension: str, size: Dim, window: Window) -> Dim:
     """Return the number of windows that fit into a padded dimension."""
     padded = dim_add(size, window.before + window.after)
     count = dim_floordiv(dim_add(dim_sub(padded, window.reach), window.stride), window.stride)
-    return _at_least_one(call, dimension, count, padded, window)
+    return _check_window_count(call, dimension, count, padded, window)
 
 
 def covering_positions(call: Call, dimension: str, size: Dim, window: Window) -> Dim:
@@ -85,10 +85,10 @@ def covering_positions(call: Call, dimension: str, size: Dim, window: Window) ->
     if window.after + window.stride > reach:
         inside = dim_min(count, ceildiv(dim_add(size, window.before), window.stride))
         count = inside if window.after <= reach else dim_max(inside, dim_sub(count, 1))
-    return _at_least_one(call, dimension, count, padded, window)
+    return _check_window_count(call, dimension, count, padded, window)
 
 
-def _at_least_one(call: Call, dimension: str, count: Dim, padded: Dim, window: Window) -> Dim:
+def _check_window_count(call: Call, dimension: str, count: Dim, padded: Dim, window: Window) -> Dim:
     if isinstance(count, int) and count < 1:
         raise call.fail(
             f"{call.describe('data')} is too small along {dimension}: a window is {window.reach} wide, "

@@ -165,7 +165,7 @@ class _Rows(NamedTuple):
         return Value(ssa=relax.reshape(tensors[0], shape))
 
 
-def _by_row(rows: Sequence[_Rows], tensors: Sequence[Tensor]) -> list[list[Tensor]]:
+def _split_by_row(rows: Sequence[_Rows], tensors: Sequence[Tensor]) -> list[list[Tensor]]:
     """Split the values that a loop carries for rows by output."""
     rest = iter(tensors)
     return [list(islice(rest, len(row.types()))) for row in rows]
@@ -225,7 +225,7 @@ class _Attempt:
         arguments = list(self._block.arguments)
         with ir.InsertionPoint(self._block):
             values = [as_info(state.ssa, info) for state, info in zip(self.turn.states, self.carried, strict=True)]
-            tensors = _by_row(rows, arguments[2 + len(self.carried) :])
+            tensors = _split_by_row(rows, arguments[2 + len(self.carried) :])
             for each, own, row in zip(rows, tensors, self.turn.rows, strict=True):
                 values += each.appended(own, row.ssa)
             ir.Operation.create("scf.yield", operands=[*self._progress(arguments), *values])
@@ -245,6 +245,6 @@ class _Attempt:
     def _results(self, rows: list[_Rows]) -> tuple[list[Value], list[Value]]:
         turns, *results = self.operation.results
         results = results if self.loop.is_counted else results[1:]
-        states, held = results[: len(self.carried)], _by_row(rows, results[len(self.carried) :])
+        states, held = results[: len(self.carried)], _split_by_row(rows, results[len(self.carried) :])
         gathered = [row.result(own, turns) for row, own in zip(rows, held, strict=True)]
         return [Value(ssa=state) for state in states], gathered

@@ -236,7 +236,7 @@ def softmax_along(x: Tensor, axis: int) -> Tensor:
 
 @register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"], since=13)
 def softmax(node: OnnxNode) -> Outputs:
-    return _along(node, node.tensor(0), node.int("axis", -1))
+    return _convert_along(node, node.tensor(0), node.int("axis", -1))
 
 
 @register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"])
@@ -245,13 +245,13 @@ def softmax_of_matrix(node: OnnxNode) -> Outputs:
     rank, axis = node.rank(0), node.int("axis", 1)
     first = axis + rank if axis < 0 else axis
     if first == rank - 1:
-        return _along(node, node.tensor(0), first)
+        return _convert_along(node, node.tensor(0), first)
     own = sizes.sizes_of(node.value(0))
     matrix = sizes.reshaped(node.tensor(0), [sizes.product(own[:first]), sizes.product(own[first:])])
-    return sizes.reshaped(_along(node, matrix, 1), own)
+    return sizes.reshaped(_convert_along(node, matrix, 1), own)
 
 
-def _along(node: OnnxNode, x: Tensor, axis: int) -> Tensor:
+def _convert_along(node: OnnxNode, x: Tensor, axis: int) -> Tensor:
     if node.op == "Softmax":
         return softmax_along(x, axis)
     if node.op == "LogSoftmax":

@@ -80,14 +80,14 @@ def attend(
     if visible.allowed is not None:
         masked = relax.where(visible.allowed, masked, const(-math.inf, dtype))
     scores = cast(masked, precision or dtype)
-    shares = softmax_along(scores, -1) if sink is None else _beside_sink(scores, sink)
+    shares = softmax_along(scores, -1) if sink is None else _compute_softmax_with_sink(scores, sink)
     probabilities = cast(shares, dtype)
     if may_be_blind and visible.hides:
         probabilities = relax.where(visible.blind(dtype), const(0, dtype), probabilities)
     return Attended(_per_head(probabilities, value, heads), products, capped, masked, probabilities)
 
 
-def _beside_sink(scores: Tensor, sink: Tensor) -> Tensor:
+def _compute_softmax_with_sink(scores: Tensor, sink: Tensor) -> Tensor:
     """Return the softmax of scores [batch, heads, queries, keys] and a sink [heads], without the sink's share."""
     own = sizes_of(Value(ssa=scores))
     column = broadcast(cast(relax.reshape(sink, (-1, 1, 1)), Value(ssa=scores).dtype), [*own[:3], 1])

@@ -39,7 +39,7 @@ def _first_versions(node: OnnxNode, scales: Sequence[Real | float]) -> Outputs:
     The nearest element is the one before; if the result is smaller, the one after.
     """
     mode = _MODES[node.choice("mode", "nearest", _MODES)]
-    alongs = _by_scales(node, list(range(node.rank(0))), scales)
+    alongs = _resize_by_scales(node, list(range(node.rank(0))), scales)
     return _resize(node, alongs, Settings(mode, "asymmetric", "as_scaled"), antialias=False)
 
 
@@ -57,11 +57,11 @@ def resize(node: OnnxNode) -> Outputs:
     axes = [node.axis_of(axis, rank, "axes") for axis in node.ints("axes") or range(rank)]
     region = _region(node, len(axes)) if settings.coordinates == "tf_crop_and_resize" else None
     if node.has(3) and input_length(node, 3):
-        alongs = _by_sizes(node, axes, region)
+        alongs = _resize_by_sizes(node, axes, region)
     elif node.has(2):
         if region:
             raise node.fail("with tf_crop_and_resize give 'sizes': runtimes do not agree on the result of 'scales'")
-        alongs = _by_scales(node, axes, _scales(node, 2, len(axes)))
+        alongs = _resize_by_scales(node, axes, _scales(node, 2, len(axes)))
     else:
         raise node.fail("needs either input 'scales' or input 'sizes'")
     return _resize(node, alongs, settings, bool(node.int("antialias", 0)))
@@ -91,7 +91,7 @@ def _region(node: OnnxNode, count: int) -> list[tuple[Real | float, Real | float
     return list(zip(numbers[:count], numbers[count:], strict=True))
 
 
-def _by_scales(node: OnnxNode, axes: Sequence[int], scales: Sequence[Real | float]) -> list[Along]:
+def _resize_by_scales(node: OnnxNode, axes: Sequence[int], scales: Sequence[Real | float]) -> list[Along]:
     if len(scales) != len(axes):
         raise node.fail(f"there are {counted(len(scales), 'scale')} for {counted(len(axes), 'axis')}")
     sizes = sizes_of(node.value(0))
@@ -101,7 +101,7 @@ def _by_scales(node: OnnxNode, axes: Sequence[int], scales: Sequence[Real | floa
     ]
 
 
-def _by_sizes(
+def _resize_by_sizes(
     node: OnnxNode, axes: Sequence[int], region: list[tuple[Real | float, Real | float]] | None
 ) -> list[Along]:
     wanted = input_sizes(node, 3)

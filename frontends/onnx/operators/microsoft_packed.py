@@ -76,13 +76,13 @@ def matmul_of_blocks(node: OnnxNode) -> Outputs:
     if not node.has(4):
         return relax.matmul_nbits(data, packed, scale, zero_point, bias, bits=bits, block_size=block)
     offset = const(2 ** (bits - 1), Value(ssa=scale).dtype) if zero_point is None else zero_point
-    weights = _of_groups(node, packed, scale, offset, bits, depth)
+    weights = _unpack_groups(node, packed, scale, offset, bits, depth)
     letters = "abcdefgh"[: node.rank(0) - 1]
     result = relax.einsum([data, weights], subscripts=f"{letters}k,nk->{letters}n")
     return result if bias is None else relax.add(result, bias)
 
 
-def _of_groups(node: OnnxNode, packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int, depth: int) -> Tensor:
+def _unpack_groups(node: OnnxNode, packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int, depth: int) -> Tensor:
     """Dequantize weights. 'g_idx' gives the block with each column's scale and zero point."""
     rows, blocks, width = Value(ssa=packed).shape or ()
     codes = relax.reshape(_unpack(packed, bits), (rows, blocks * width * 8 // bits))

@@ -41,11 +41,11 @@ def binarizer(node: OnnxNode) -> Outputs:
 
 @register_onnx(_ML, "Scaler")
 def scaler(node: OnnxNode) -> Outputs:
-    moved = relax.subtract(as_f32(node), _of_features(node, "offset"))
-    return relax.multiply(moved, _of_features(node, "scale"))
+    moved = relax.subtract(as_f32(node), _read_feature_values(node, "offset"))
+    return relax.multiply(moved, _read_feature_values(node, "scale"))
 
 
-def _of_features(node: OnnxNode, name: str) -> Tensor:
+def _read_feature_values(node: OnnxNode, name: str) -> Tensor:
     values = node.floats(name) or []
     _check_features(node, name, len(values))
     return const(values, "f32")
@@ -179,10 +179,10 @@ def _encode_as_numbers(node: OnnxNode, keys: Listed, values: Array, default: Arr
         return looked_up(texts, numpy.array([by_word.get(word, default) for word in texts.words], values.dtype))
     if isinstance(keys, list):
         raise node.fail(f"the keys are strings, but the input is {node.value(0).dtype}")
-    return Value(ssa=_by_numbers(node, keys, values, default))
+    return Value(ssa=_map_numbers(node, keys, values, default))
 
 
-def _by_numbers(node: OnnxNode, keys: Array, values: Array, default: Array) -> Tensor:
+def _map_numbers(node: OnnxNode, keys: Array, values: Array, default: Array) -> Tensor:
     import numpy
 
     expected = {"float32": "f32", "float64": "f64"}.get(keys.dtype.name, f"i{8 * keys.dtype.itemsize}")
@@ -207,7 +207,7 @@ def _listed(node: OnnxNode, kind: str) -> Listed:
     import numpy
 
     if (proto := node.tensor_proto(f"{kind}_tensor")) is not None:
-        return _of_tensor(node, proto)
+        return _read_list(node, proto)
     strings, floats = node.strings(f"{kind}_strings"), node.floats(f"{kind}_floats")
     if strings is not None:
         return list(strings)
@@ -216,7 +216,7 @@ def _listed(node: OnnxNode, kind: str) -> Listed:
     return numpy.array(node.ints(f"{kind}_int64s") or [], "int64")
 
 
-def _of_tensor(node: OnnxNode, proto: TensorProto) -> Listed:
+def _read_list(node: OnnxNode, proto: TensorProto) -> Listed:
     held = held_of(proto, node.graph.model.data)
     array = held.array if isinstance(held, Value) else held.places.array
     assert array is not None
@@ -227,7 +227,7 @@ def _default(node: OnnxNode, values: Listed) -> Any:
     import numpy
 
     proto = node.tensor_proto("default_tensor")
-    held = None if proto is None else _of_tensor(node, proto)
+    held = None if proto is None else _read_list(node, proto)
     if held is not None and (len(held) != 1 or isinstance(held, list) != isinstance(values, list)):
         raise node.fail("must be one value of the values' type", "default_tensor")
     if isinstance(values, list):

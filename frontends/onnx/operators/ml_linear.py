@@ -186,7 +186,7 @@ def class_shares(node: OnnxNode, scores: Tensor, pairs: Sequence[tuple[int, int]
     info = info_of(scores)
     assert info.shape is not None
     result = TensorInfo((info.shape[0], classes), "f32")
-    shares, _ = node.call_tir(_coupled, [_quadratic(first, pairs, classes)], [result, result])
+    shares, _ = node.call_tir(_couple_probabilities, [_quadratic(first, pairs, classes)], [result, result])
     return shares
 
 
@@ -207,7 +207,7 @@ def _quadratic(first: Tensor, pairs: Sequence[tuple[int, int]], classes: int) ->
     return relax.take(relax.concat([diagonal, others], axis=1), const(table, "i64"), axis=1)
 
 
-def _coupled(form: Tensor, shares: Tensor, slopes: Tensor) -> None:
+def _couple_probabilities(form: Tensor, shares: Tensor, slopes: Tensor) -> None:
     """Kernel that computes the probabilities of each row.
 
     `slopes` is scratch memory for the derivatives of the form.

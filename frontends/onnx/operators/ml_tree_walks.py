@@ -166,7 +166,7 @@ class _Walker:
         count = loops.size(self._trees, 0)
 
         def tree(place: Number) -> None:
-            least = self._of_tree(place, _LEAST)
+            least = self._load_field(place, _LEAST)
             lanes = lambda row: [(row + lane, place) for lane in range(_LANES)]  # noqa: E731
             loops.for_range(start, whole, lambda row: self._lanes(lanes(row), least), step=_LANES)
 
@@ -175,9 +175,9 @@ class _Walker:
         def row(row: Number) -> None:
             def some(place: Number) -> None:
                 lanes = [(row, place + lane) for lane in range(_LANES)]
-                least = self._of_tree(place, _LEAST)
+                least = self._load_field(place, _LEAST)
                 for _, each in lanes[1:]:
-                    least = minimum(least, self._of_tree(each, _LEAST))
+                    least = minimum(least, self._load_field(each, _LEAST))
                 self._lanes(lanes, least)
 
             loops.for_range(0, count, some, step=_LANES)
@@ -187,7 +187,7 @@ class _Walker:
     def _lanes(self, lanes: Sequence[tuple[Number, Number]], least: Number) -> None:
         """Descend with several rows, each in its tree."""
         rows = [row for row, _ in lanes]
-        roots = [self._of_tree(tree, _ROOT) for _, tree in lanes]
+        roots = [self._load_field(tree, _ROOT) for _, tree in lanes]
         step = lambda *places: [self._child(*each) for each in zip(rows, places, strict=True)]  # noqa: E731
         places = loops.for_range(0, least, lambda _, *places: step(*places), *roots)
 
@@ -211,7 +211,7 @@ class _Walker:
         return as_index(loops.load(self._links, place, _CHILDREN) + is_yes.to("i32"))
 
     def _vote(self, row: Number, tree: Number, place: Number) -> None:
-        leaf, first = as_index(loops.load(self._leaves, place)), self._of_tree(tree, _TARGET)
+        leaf, first = as_index(loops.load(self._leaves, place)), self._load_field(tree, _TARGET)
 
         def add(target: Number) -> None:
             vote = loops.load(self._votes, leaf, target)
@@ -219,7 +219,7 @@ class _Walker:
 
         loops.for_range(0, loops.size(self._votes, 1), add)
 
-    def _of_tree(self, tree: Number, field: int) -> Number:
+    def _load_field(self, tree: Number, field: int) -> Number:
         return as_index(loops.load(self._trees, tree, field))
 
 

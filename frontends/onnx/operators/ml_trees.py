@@ -27,7 +27,7 @@ def _data(node: OnnxNode) -> tuple[Tensor, str]:
     return cast(x if node.rank(0) == 2 else relax.expand_dims(x, axis=[0]), wide), wide
 
 
-def _checked(node: OnnxNode, forest: Forest) -> Forest:
+def _check_forest(node: OnnxNode, forest: Forest) -> Forest:
     problem = forest.problem()
     features = (node.value(0).shape or (None,))[-1]
     most = max((each.feature for each in forest.nodes), default=0)
@@ -94,7 +94,7 @@ def _forest(node: OnnxNode, kind: str, targets: int) -> Forest:
     *of_voters, targets_of = columns.values()
     given = zip(zip(*of_voters, strict=True), targets_of, weights, strict=True)
     cast = [(index[voter], target, weight) for voter, target, weight in given if voter in index]
-    return _checked(node, Forest(decisions, len(leaves), list(firsts.values()), targets, cast))
+    return _check_forest(node, Forest(decisions, len(leaves), list(firsts.values()), targets, cast))
 
 
 def _with_base(node: OnnxNode, scores: Tensor, dtype: str) -> Tensor:
@@ -119,14 +119,14 @@ def tree_ensemble_classifier(node: OnnxNode) -> Outputs:
     voted = {target for _, target, _ in forest.votes}
     scores = votes(node, forest, x, "SUM", dtype)
     if len(labels) == 2 and len(voted) == 1:
-        label, scores = _of_one_class(node, scores, dtype, forest, labels, voted.pop())
+        label, scores = _decide_one_class(node, scores, dtype, forest, labels, voted.pop())
     else:
         scores = _with_base(node, scores, dtype)
         label, scores = largest(scores, labels), transformed(scores, name)
     return [label, cast(scores, "f32")]
 
 
-def _of_one_class(
+def _decide_one_class(
     node: OnnxNode, scores: Tensor, dtype: str, forest: Forest, labels: Labels, voted: int
 ) -> tuple[Tensor | Texts, Tensor]:
     """Return the label and scores if all votes are for one of two classes.
@@ -182,7 +182,7 @@ def _read_numbered_forest(node: OnnxNode) -> Forest:
         for leaf, (target, weight) in enumerate(zip(targets, weights, strict=True))
     ]
     forest = Forest(decisions, len(targets), node.ints("tree_roots", []), node.int("n_targets", 1), cast)
-    return _checked(node, forest)
+    return _check_forest(node, forest)
 
 
 def _elements(node: OnnxNode, name: str) -> Sequence[float]:

@@ -123,8 +123,8 @@ def normalized_layers(node: OnnxNode, x: Tensor, scale: int, bias: int, axis: in
     """
     axes, wide = _axes_from(node, x, axis), common_dtype(node, 0, scale, bias)
     data = cast(x, wide)
-    gamma = _along(cast(node.tensor(scale), wide), data, axes)
-    beta = _along(cast(node.tensor(bias), wide), data, axes) if node.has(bias) else relax.zeros_like(gamma)
+    gamma = _broadcast_along(cast(node.tensor(scale), wide), data, axes)
+    beta = _broadcast_along(cast(node.tensor(bias), wide), data, axes) if node.has(bias) else relax.zeros_like(gamma)
     result = relax.nn.layer_norm(data, gamma, beta, axes=axes, epsilon=epsilon, center=node.has(bias))
     outputs = [cast(result, node.value(scale).dtype)]
     if wanted(node, 1) or wanted(node, 2):
@@ -146,7 +146,7 @@ def _axes_from(node: OnnxNode, x: Tensor, axis: int) -> list[int]:
     return list(range(node.axis_of(axis, rank), rank))
 
 
-def _along(parameter: Tensor, data: Tensor, axes: list[int]) -> Tensor:
+def _broadcast_along(parameter: Tensor, data: Tensor, axes: list[int]) -> Tensor:
     """Broadcast a parameter to the data's sizes along the axes. It may have fewer dimensions, or sizes of 1."""
     shape, own = Value(ssa=data).shape, Value(ssa=parameter).shape
     if own is None or shape is None:
@@ -177,7 +177,7 @@ def normalized_by_squares(
     """
     axes, wide = _axes_from(node, x, axis), common_dtype(node, 0, scale)
     data = cast(x, wide)
-    weight = _along(cast(node.tensor(scale), wide), data, axes)
+    weight = _broadcast_along(cast(node.tensor(scale), wide), data, axes)
     outputs = [cast(relax.nn.rms_norm(data, weight, axes=axes, epsilon=epsilon), node.value(scale).dtype)]
     if wanted(node, inverse):
         mean = relax.mean(relax.square(cast(x, "f32" if wide != "f64" else "f64")), axis=axes, keepdims=True)

@@ -19,12 +19,12 @@ def uniform(node: OnnxNode, sizes: Sequence[Size], dtype: str) -> Tensor:
     """Return floats (f32 or f64) from 0 up to but not including 1."""
     key = random_numbers.draw()
     drawn = random_numbers.uniform(key, _seed(node), sizes, dtype)
-    if (first := _of_reference(node, sizes)) is None:
+    if (first := _draw_like_reference(node, sizes)) is None:
         return drawn
     return relax.where(relax.equal(key, random_numbers.word(0)), const(first, dtype), drawn)
 
 
-def _of_reference(node: OnnxNode, sizes: Sequence[Size]) -> Array | None:
+def _draw_like_reference(node: OnnxNode, sizes: Sequence[Size]) -> Array | None:
     """Return the numbers that ONNX's reference draws for Dropout's seed, or None.
 
     A program's first draw uses them, if there are few. ONNX defines the numbers only for Dropout.

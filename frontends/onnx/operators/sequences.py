@@ -63,7 +63,7 @@ def sequence_at(node: OnnxNode) -> Outputs:
         return joined_item(all_joined(node, held), place_of(node, 1, length, length))
     items = node.sequence(0).items
     if place is not None:
-        return items[_in_range(node, place, len(items), len(items))]
+        return items[_check_position(node, place, len(items), len(items))]
     if not items:
         raise node.fail("the sequence is empty")
     found = place_of(node, 1, len(items), len(items))
@@ -86,7 +86,7 @@ def sequence_insert(node: OnnxNode) -> Outputs:
     place = node.number(2) if node.has(2) else len(items)
     if place is None:
         return SequenceValue(inserted(node, items, new, place_of(node, 2, len(items), len(items) + 1)))
-    items.insert(_in_range(node, place, len(items), len(items) + 1), new)
+    items.insert(_check_position(node, place, len(items), len(items) + 1), new)
     return SequenceValue(items)
 
 
@@ -104,7 +104,7 @@ def sequence_erase(node: OnnxNode) -> Outputs:
     place = node.number(1) if node.has(1) else len(items) - 1
     if place is None:
         return SequenceValue(erased(node, items, place_of(node, 1, len(items), len(items))), sequence.dtype)
-    del items[_in_range(node, place, len(items), len(items))]
+    del items[_check_position(node, place, len(items), len(items))]
     return SequenceValue(items, sequence.dtype)
 
 
@@ -172,7 +172,7 @@ def _split_at_run_time(node: OnnxNode, axis: int) -> list[Tensor]:
     return [sizes.sliced(node.value(0), {axis: (begin, end, 1)}) for begin, end in pairwise(bounds)]
 
 
-def _in_range(node: OnnxNode, place: int, length: int, end: int) -> int:
+def _check_position(node: OnnxNode, place: int, length: int, end: int) -> int:
     """Return a position counted from the front. Negative positions count from the end."""
     found = place + length if place < 0 else place
     if not 0 <= found < end:

@@ -30,30 +30,30 @@ def dft(node: OnnxNode) -> Outputs:
     if node.version >= 20 and node.has(2) and node.numbers(2) is None:
         if all(isinstance(size, int) for size in node.value(0).shape or ()):
             node.tensor(0)  # A constant is created in front of the branches.
-            return _along_one_of(node, range(rank - 1), transform_of)
-        return _along_run_time_axis(node, node.value(0), integers(node, 2), transform_of)
+            return _transform_along_one(node, range(rank - 1), transform_of)
+        return _transform_along_run_time_axis(node, node.value(0), integers(node, 2), transform_of)
     axis = node.axis_of(node.int("axis", 1) if node.version < 20 else _size(node, 2, -2), rank)
     if axis == rank - 1:
         raise node.fail(f"axis {axis} must be one of the {rank - 1} in front of the last one", "axis")
-    return _along(node, axis, transform_of)
+    return _transform_along(node, axis, transform_of)
 
 
-def _along_one_of(node: OnnxNode, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Tensor:
+def _transform_along_one(node: OnnxNode, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Tensor:
     """Transform along a dynamic axis, one of these. The tables are constants because sizes are known."""
     if len(axes) == 1:
-        return _along(node, axes[0], transform_of)
+        return _transform_along(node, axes[0], transform_of)
     given = relax.reshape(integers(node, 2), ())
     is_first = relax.logical_or(
         *(relax.equal(given, const(place, "i64")) for place in (axes[0], axes[0] - node.rank(0)))
     )
     ways: list[Make] = [
-        lambda _: [Value(ssa=_along(node, axes[0], transform_of))],
-        lambda _: [Value(ssa=_along_one_of(node, axes[1:], transform_of))],
+        lambda _: [Value(ssa=_transform_along(node, axes[0], transform_of))],
+        lambda _: [Value(ssa=_transform_along_one(node, axes[1:], transform_of))],
     ]
     return build_branches(node, Value(ssa=is_first), ways)[0].ssa
 
 
-def _along_run_time_axis(
+def _transform_along_run_time_axis(
     node: OnnxNode, data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]
 ) -> Tensor:
     """Transform along an axis that is a tensor of one integer. `transform_of(size)` returns the transform.
@@ -82,7 +82,7 @@ def _product_where(condition: Tensor, own: Tensor) -> Tensor:
     return relax.prod(relax.where(condition, own, const(1, "i64")), axis=[0], keepdims=True)
 
 
-def _along(node: OnnxNode, axis: int, transform_of: Callable[[Size], Transform]) -> Tensor:
+def _transform_along(node: OnnxNode, axis: int, transform_of: Callable[[Size], Transform]) -> Tensor:
     rank = node.rank(0)
     order = [*(index for index in range(rank - 1) if index != axis), axis, rank - 1]
     is_last = axis == rank - 2

@@ -70,7 +70,7 @@ def _cast_like(number: Tensor, x: Tensor) -> Tensor:
     return cast(number, info_of(x).dtype)
 
 
-def _for_each(node: OnnxNode, kinds: int, update: Callable[..., list[Tensor]]) -> list[Tensor]:
+def _update_each(node: OnnxNode, kinds: int, update: Callable[..., list[Tensor]]) -> list[Tensor]:
     """Update each tensor.
 
     Behind rate and count, the inputs are all tensors, then all gradients, then each kind of history. The outputs have
@@ -98,7 +98,7 @@ def adagrad(node: OnnxNode) -> Outputs:
         scale = relax.add(relax.sqrt(squares), like(x, step.number("epsilon", 1e-6)))
         return [relax.subtract(x, relax.divide(relax.multiply(_cast_like(rate, x), gradient), scale)), squares]
 
-    return _for_each(node, 3, update)
+    return _update_each(node, 3, update)
 
 
 @register_onnx(_DOMAIN, "Adam")
@@ -117,7 +117,7 @@ def adam(node: OnnxNode) -> Outputs:
         x = relax.subtract(x, change)
         return [x if after == 0.0 else _times(x, 1 - after), mean, squares]
 
-    return _for_each(node, 4, update)
+    return _update_each(node, 4, update)
 
 
 def _adam_rate(step: _TrainingStep, alpha: float, beta: float) -> Tensor:
@@ -141,4 +141,4 @@ def momentum(node: OnnxNode) -> Outputs:
         direction = relax.add(gradient, _times(momentum, alpha)) if mode == "nesterov" else momentum
         return [relax.subtract(x, relax.multiply(_cast_like(step.rate, x), direction)), momentum]
 
-    return _for_each(node, 3, update)
+    return _update_each(node, 3, update)

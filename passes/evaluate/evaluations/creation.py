@@ -25,7 +25,7 @@ def full(call: EvaluationCall, shape: object, number: ndarray) -> ndarray:
     return numpy.broadcast_to(number, known_shape(call))
 
 
-def _filled(number: int) -> Callable[..., object]:
+def _make_fill_rule(number: int) -> Callable[..., object]:
     def rule(call: EvaluationCall, shape: object) -> ndarray | None:
         import numpy
 
@@ -35,8 +35,8 @@ def _filled(number: int) -> Callable[..., object]:
     return rule
 
 
-register_evaluation(["relax.zeros", "relax.zeros_like"], symbols=True)(_filled(0))
-register_evaluation(["relax.ones", "relax.ones_like"], symbols=True)(_filled(1))
+register_evaluation(["relax.zeros", "relax.zeros_like"], symbols=True)(_make_fill_rule(0))
+register_evaluation(["relax.ones", "relax.ones_like"], symbols=True)(_make_fill_rule(1))
 
 
 @register_evaluation("relax.arange")

@@ -196,7 +196,7 @@ def dequantize(call: EvaluationCall, array: ndarray, scale: ndarray, zero_point:
     _integers(array)
     _integers(zero_point)
     wide = numpy.int32 if max(array.dtype.itemsize, zero_point.dtype.itemsize) <= 2 else numpy.int64
-    scale, zero_point = (_along_axis(call, each, array.ndim) for each in (scale, zero_point))
+    scale, zero_point = (_put_along(call, each, array.ndim) for each in (scale, zero_point))
     difference = (array.astype(wide) - zero_point.astype(wide)).astype(numpy.float32)
     difference *= scale.astype(numpy.float32)
     return difference.astype(_target(call), copy=False)
@@ -208,13 +208,13 @@ def quantize(call: EvaluationCall, array: ndarray, scale: ndarray, zero_point: n
 
     target = _target(call)
     _require(target.kind in "iu" and zero_point.dtype.itemsize <= 2)
-    scale, zero_point = (_along_axis(call, each, array.ndim).astype(numpy.float32) for each in (scale, zero_point))
+    scale, zero_point = (_put_along(call, each, array.ndim).astype(numpy.float32) for each in (scale, zero_point))
     whole = numpy.rint(array.astype(numpy.float32) / scale) + zero_point
     limits = numpy.iinfo(target)
     return numpy.nan_to_num(numpy.clip(whole, limits.min, limits.max)).astype(target)
 
 
-def _along_axis(call: EvaluationCall, values: ndarray, rank: int) -> ndarray:
+def _put_along(call: EvaluationCall, values: ndarray, rank: int) -> ndarray:
     """Reshape values to broadcast: one value for all, or one per position along the axis."""
     shape = [1] * rank
     if values.size != 1:

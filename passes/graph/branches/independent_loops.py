@@ -99,7 +99,7 @@ def _branch(op: Operation, symbols: SymbolTable) -> Branch | None:
     branch = Branch(op, *_inputs(op), results)
     infos = [decode(value.type) for value in branch.given]
     known = input_symbols(infos)
-    is_known = all(isinstance(info, (TensorInfo, ScalarInfo)) for info in infos) and _named_inside(op) <= known
+    is_known = all(isinstance(info, (TensorInfo, ScalarInfo)) for info in infos) and _find_outer_symbols(op) <= known
     returned = [decode(value.type) for value in branch.returned]
     are_results_known = all(isinstance(info, TensorInfo) and is_sized(info, known) for info in returned)
     return branch if is_known and are_results_known else None
@@ -138,7 +138,7 @@ def _results(loop: Operation) -> list[tuple[Value, list[Operation]]] | None:
     return values
 
 
-def _named_inside(loop: Operation) -> set[str]:
+def _find_outer_symbols(loop: Operation) -> set[str]:
     """Return the symbols of sizes that a loop does not define itself."""
     casts = operations_named(loop, "relax.match_cast")
     own = {name for cast in casts for name in symbols_of(cast.results[0].type) - symbols_of(cast.operands[0].type)}

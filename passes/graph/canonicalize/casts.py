@@ -66,10 +66,10 @@ def state_what_is_inferred(op: OpView, rewriter: Rewriter) -> Operation | None:
     if use_count(op.value) != 1:
         return None
     operation = made_again(maker.operation, list(maker.operation.operands), [target])
-    return operation if is_valid(operation) and _inferred(row, operation) == target else None
+    return operation if is_valid(operation) and _infer_type(row, operation) == target else None
 
 
-def _inferred(row: OpDef, operation: Operation) -> Type | None:
+def _infer_type(row: OpDef, operation: Operation) -> Type | None:
     return encode(row.infer_results(call_of(row, operation))[0], operation.context)
 
 

@@ -42,7 +42,7 @@ def fold_patterns(limit: int, evaluated: Sequence[str], is_kept: Callable[[Opera
 
     Operands and results of a folded operation have at most `limit` elements.
     """
-    from_shapes, from_some, from_tensors = _by_operands(evaluated)
+    from_shapes, from_some, from_tensors = _group_by_operands(evaluated)
 
     def fold(op: OpView, _: Rewriter) -> Operation | None:
         return None if is_kept(op.operation) else _fold(op, limit)
@@ -64,7 +64,7 @@ def _regrouping(limit: int) -> tuple[Pattern, ...]:
     )
 
 
-def _by_operands(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _group_by_operands(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Group operators with one result by operands: shapes only, mixed kinds, tensors only."""
     kinds = {name: {operand.kind for operand in find_op(name).operands} for name in names if _has_one_result(name)}
     from_tensors = tuple(name for name, of in kinds.items() if of == {"tensor"})

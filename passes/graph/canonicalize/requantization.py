@@ -40,13 +40,11 @@ def requantize_nothing(match: Match) -> Value | None:
         return None
     for step, limit in zip(reversed(steps), reversed(limits), strict=True):
         assert limit is not None
-        numbers = (
-            _limited(numbers, limit, op.axis) if any(each is not None for each in limit) else _moved(step, numbers)
-        )
+        numbers = _limit(numbers, limit, op.axis) if any(each is not None for each in limit) else _move(step, numbers)
     return as_result(op, numbers)
 
 
-def _moved(moved: Value, numbers: Value) -> Value:
+def _move(moved: Value, numbers: Value) -> Value:
     """Return the integers after an operator that moves elements. Operators without a limit keep them."""
     mover = moved.owner.operation
     if mover.name not in _MOVES:
@@ -126,7 +124,7 @@ def _range(dtype: str) -> tuple[int, int]:
     return (0, 2**bits - 1) if is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
-def _limited(numbers: Value, limits: _Limits, axis: int) -> Value:
+def _limit(numbers: Value, limits: _Limits, axis: int) -> Value:
     """Return the integers within limits."""
     least, most = limits
     if least is not None and most is not None and least.size == most.size == 1:

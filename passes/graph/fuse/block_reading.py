@@ -190,12 +190,12 @@ class BlockReading:
                 for name in sorted(symbols_of(result.type)):
                     symbol_positions.setdefault(name, self.defined[self._numbers[result]])
         if symbol_positions:
-            for name in _known_outside(self._block):
+            for name in _find_outer_symbols(self._block):
                 symbol_positions.pop(name, None)
         return symbol_positions
 
 
-def _known_outside(block: Block) -> set[str]:
+def _find_outer_symbols(block: Block) -> set[str]:
     """Return the symbols in the argument types of the block and of its function."""
     function = innermost(block.owner, "func.func")
     arguments = [*block.arguments, *body_of(function).arguments]

@@ -90,10 +90,10 @@ class _GroupBody:
         loop = plain_dim(expression)
         assert loop is not None
         if loop not in self._sizes:
-            self._sizes[loop] = linalg.size(*self._sized_by(loop))
+            self._sizes[loop] = linalg.size(*self._find_size_source(loop))
         return self._sizes[loop]
 
-    def _sized_by(self, loop: int) -> tuple[Value, int]:
+    def _find_size_source(self, loop: int) -> tuple[Value, int]:
         """Return a parameter and its axis with the size of a loop. The group's checks guarantee that there is one."""
         return next(
             (value, axis)

@@ -122,7 +122,7 @@ def joined(producers: FusionGroup, consumers: FusionGroup) -> FusionGroup | None
         return None
     if consumers.head is not None and _reads_of(consumers.head, producers):
         return None
-    if (consumers_or_none := _around_one_operation(consumers, edges)) is None:
+    if (consumers_or_none := _make_single_host_group(consumers, edges)) is None:
         return None
     consumers = consumers_or_none
     moves = {move for edge in _edges(producers, consumers) for move in _moves(*edge)}
@@ -233,7 +233,7 @@ def _innermost(map_: AffineMap) -> int | None:
     return shifted_dim(map_.results[-1]) if len(map_.results) else None
 
 
-def _around_one_operation(group: FusionGroup, edges: list[tuple[Member, int, Member]]) -> FusionGroup | None:
+def _make_single_host_group(group: FusionGroup, edges: list[tuple[Member, int, Member]]) -> FusionGroup | None:
     """Return the group with the loops of the host's operation that reads the computed values."""
     if (host := group.host) is None:
         return group

@@ -46,7 +46,7 @@ def with_heads(
         reading = reading.again()
         blocks = BlockGroups(reading, kinds)
         found = blocks.find()
-        stored = _stored(copies, blocks, reading)
+        stored = _find_stored(copies, blocks, reading)
         for copy in copies:
             if copy.original in stored:
                 copy.undo()
@@ -55,7 +55,7 @@ def with_heads(
     return blocks, found
 
 
-def _stored(copies: Iterable[Copy], blocks: BlockGroups, reading: BlockReading) -> set[Operation]:
+def _find_stored(copies: Iterable[Copy], blocks: BlockGroups, reading: BlockReading) -> set[Operation]:
     """Return the originals that are still stored, themselves or by a copy. One call is enough for them."""
     outside = {reading.values[value].owner for group in blocks.groups() for value in blocks.outputs_of(group)}
     return {copy.original for copy in copies if not outside.isdisjoint((copy.call, copy.original))}

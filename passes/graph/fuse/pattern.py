@@ -28,9 +28,9 @@ def pattern_of(function: Operation) -> OpPattern:
         return OpPattern.OPAQUE
     reductions = [generic for op in loops if (generic := GenericOp(op)).reductions]
     if reductions:
-        return _of_reductions(reductions)
+        return _classify_reductions(reductions)
     if len(loops) == 1 and writes_each(loops[0], blocks[0], operations_of(blocks[0])[-1]):
-        return _of_elements(loops[0])
+        return _classify_elements(loops[0])
     return OpPattern.OPAQUE
 
 
@@ -38,7 +38,7 @@ def _is_allowed(op: Operation) -> bool:
     return op.name in _ALLOWED or op.name.partition(".")[0] in ("arith", "index")
 
 
-def _of_reductions(reductions: list[GenericOp]) -> OpPattern:
+def _classify_reductions(reductions: list[GenericOp]) -> OpPattern:
     for op in reductions:
         # A reduction that continues from the contents of its output has no start value inside of another function.
         if not all(map(_is_begun, op.outputs)):
@@ -55,7 +55,7 @@ def _is_begun(value: Value) -> bool:
     return not generic.reductions and not any(map(generic.is_read, generic.output_numbers))
 
 
-def _of_elements(generic: Operation) -> OpPattern:
+def _classify_elements(generic: Operation) -> OpPattern:
     *reads, output = GenericOp(generic).maps
     is_elsewhere = bool(operations_named(generic, "linalg.index", "tensor.extract"))
     if is_elsewhere or any(made_by(operand, "tensor.extract_slice") for operand in generic.operands):

@@ -47,7 +47,7 @@ def _with_types(info: PrimInfo, passed: Sequence[Info]) -> PrimInfo | None:
         return info
     if len(known) != len(passed) or not all(map(_leaves_open, known, passed)):
         return None
-    copy = _of_sizes(info.function, passed)
+    copy = _copy_with_sizes(info.function, passed)
     found = None if copy is None else prim_info(copy)
     return None if found is None else replace(found, original=info.function)
 
@@ -62,7 +62,7 @@ def _leaves_open(known: Info, passed: Info) -> bool:
     return known.with_shape(passed.shape) == passed and all(one in (None, other) for one, other in sizes)
 
 
-def _of_sizes(function: Operation, passed: Sequence[Info]) -> Operation | None:
+def _copy_with_sizes(function: Operation, passed: Sequence[Info]) -> Operation | None:
     """Return a copy outside of any module, or None if it is invalid or has results of other sizes."""
     copy = function.clone(ip=False).operation
     body = body_of(copy)

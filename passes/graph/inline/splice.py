@@ -35,7 +35,7 @@ def inline_call(call: Operation, callee: Operation, names: set[str]) -> bool:
     body = _body_for(call, callee, sizes)
     names |= symbols_in(body)
     for inside in operations_in(body):
-        inside.location = _at_call(inside.location, call.location)
+        inside.location = _locate_at_call(inside.location, call.location)
     with call.location, ir.InsertionPoint(call):
         arguments = [_argument(*pair) for pair in zip(call.operands, body_of(body).arguments, strict=True)]
         is_straight = len(body.regions[0].blocks) == 1 and last_of(body_of(body)).name == "func.return"
@@ -73,10 +73,10 @@ def _is_valid(body: OpView) -> bool:
 
 def _argument(value: Value, parameter: Value) -> Value:
     """Return the value for a parameter: the operand, or a match_cast's source if its type or sizes fit."""
-    for candidate in (value, _seen_through(value)):
+    for candidate in (value, _skip_match_cast(value)):
         if candidate.type == parameter.type:
             return candidate
-    return cast(_seen_through(value), parameter.type)
+    return cast(_skip_match_cast(value), parameter.type)
 
 
 def cast(value: Value, type_: Type) -> Value:
@@ -114,7 +114,7 @@ def _splice_region(call: Operation, body: OpView, arguments: list[Value]) -> lis
     return list(region_op.results)
 
 
-def _at_call(inside: Location, call: Location) -> Location:
+def _locate_at_call(inside: Location, call: Location) -> Location:
     return call if isinstance(inside, ir.UnknownLoc) else ir.Location.callsite(inside, [call], inside.context)
 
 
@@ -146,7 +146,7 @@ def _bind_symbols(call: Operation, callee: Operation) -> dict[str, Dim]:
     """
     known: dict[str, Dim] = {}
     for operand in call.operands:
-        source = _seen_through(operand)
+        source = _skip_match_cast(operand)
         if source.type == operand.type:
             continue
         for size, dim in zip(dims_of(decode(source.type)), dims_of(decode(operand.type)), strict=True):
@@ -156,7 +156,7 @@ def _bind_symbols(call: Operation, callee: Operation) -> dict[str, Dim]:
     return {name: size for name, size in known.items() if _can_be_bound(callee, name, size)}
 
 
-def _seen_through(value: Value) -> Value:
+def _skip_match_cast(value: Value) -> Value:
     """Return the source of a match_cast that changes only sizes, else the value itself."""
     if (cast := made_by(value, "relax.match_cast")) is None:
         return value

@@ -106,13 +106,13 @@ def _has_layout(value: Value, layout: Layout) -> bool:
     type_ = value.type
     if (array := elements_in(constant.attributes["value"], decode(type_))) is None:
         return False
-    attribute = elements_attribute(_moved(array, array.ndim, None, layout), type_.element_type)
+    attribute = elements_attribute(_move_elements(array, array.ndim, None, layout), type_.element_type)
     constant.attributes["value"] = attribute
     value.set_type(attribute.type)
     return True
 
 
-def _moved(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarray:
+def _move_elements(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarray:
     """Return the elements of a constant of this rank and layout in another layout."""
     # Dimensions beyond the constant's rank are new ones in front.
     array = array.reshape([1] * (goal.rank - rank) + list(array.shape))
@@ -170,7 +170,7 @@ def _conversion(type_: Type, value: Value, own: Layout | None, wanted: Layout | 
     goal = wanted or as_it_is(rank)
     layout, more = widened(own, rank, goal.rank), goal.rank - rank
     if (array := elements_of(value)) is not None:
-        return constant_like(value, _moved(array, rank, own, goal))
+        return constant_like(value, _move_elements(array, rank, own, goal))
     shape = shape_in(goal, info.shape)
     if keeps_order(layout, goal, info.shape) and is_known(shape):
         result = relax.reshape(value, relax.shape_expr(dims=shape))

@@ -64,7 +64,7 @@ def converted_elements(array: ndarray, layout: Layout, wanted: Layout) -> ndarra
 @lru_cache(maxsize=256)
 def _steps(layout: Layout, wanted: Layout, given: tuple[int, ...]) -> tuple[list[int], list[int], list[int]] | None:
     """Return the axes grouped by dimension, the split shape, and the order of the split axes."""
-    first = _by_dimension(layout)
+    first = _group_by_dimension(layout)
     found, sizes, at = [given[place] for place in first], [], 0
     for letter in layout.dimensions:
         count = len(_places(layout, letter))
@@ -75,11 +75,11 @@ def _steps(layout: Layout, wanted: Layout, given: tuple[int, ...]) -> tuple[list
         if size % wanted.block_of(letter):
             return None
         shape += [size // wanted.block_of(letter), *wanted.blocks_of(letter)]
-    order = _by_dimension(wanted)
+    order = _group_by_dimension(wanted)
     return first, shape, sorted(range(len(order)), key=order.__getitem__)
 
 
-def _by_dimension(layout: Layout) -> list[int]:
+def _group_by_dimension(layout: Layout) -> list[int]:
     """Return the axes grouped by dimension, from the outermost to the innermost."""
     return [place for letter in layout.dimensions for place in _places(layout, letter)]
 
@@ -118,12 +118,12 @@ def _split(whole: AffineExpr, blocks: Sequence[int]) -> list[AffineExpr]:
     parts: list[AffineExpr] = []
     step = 1
     for block in reversed(blocks):
-        parts.append(ir.AffineModExpr.get(_divided(whole, step), ir.AffineConstantExpr.get(block)))
+        parts.append(ir.AffineModExpr.get(_divide(whole, step), ir.AffineConstantExpr.get(block)))
         step *= block
-    return [_divided(whole, step), *reversed(parts)]
+    return [_divide(whole, step), *reversed(parts)]
 
 
-def _divided(expression: AffineExpr, divisor: int) -> AffineExpr:
+def _divide(expression: AffineExpr, divisor: int) -> AffineExpr:
     if divisor == 1:
         return expression
     return ir.AffineFloorDivExpr.get(expression, ir.AffineConstantExpr.get(divisor))

@@ -66,7 +66,7 @@ def as_asked(call: LayoutCall, texts: Sequence[str]) -> Placement | None:
         else:
             follows = name in _result_names(definition) and first.dimensions == current.dimensions
             layouts[name] = first if follows else current
-    return _in_layouts(call, layouts)
+    return _place_in_layouts(call, layouts)
 
 
 def in_its_layouts(call: LayoutCall, layout: Layout) -> Placement | None:
@@ -79,7 +79,7 @@ def in_its_layouts(call: LayoutCall, layout: Layout) -> Placement | None:
     new, following = behind(current, layout), {first, *_result_names(call.definition)}
     if new is None or blocked_dimensions(layout) and not following.issuperset(layouts):
         return None
-    return _in_layouts(
+    return _place_in_layouts(
         call, {name: new if name in following and each.axes == current.axes else each for name, each in layouts.items()}
     )
 
@@ -88,7 +88,7 @@ def _result_names(definition: OpDef) -> list[str]:
     return [result.name for result in definition.results]
 
 
-def _in_layouts(call: LayoutCall, layouts: Mapping[str, Layout]) -> Placement | None:
+def _place_in_layouts(call: LayoutCall, layouts: Mapping[str, Layout]) -> Placement | None:
     """Place an operation with each tensor in its wanted layout, or return None."""
     definition = call.definition
     changes: dict[str, Layout] = {}

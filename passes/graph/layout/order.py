@@ -31,7 +31,7 @@ def _inside(op: OperationBase, is_reached: bool) -> list[tuple[Operation, bool]]
     operations: list[tuple[Operation, bool]] = []
     for region in op.regions:
         blocks = list(region.blocks)
-        reached = _reached(blocks)
+        reached = _order_reachable(blocks)
         for block in reached:
             operations += [(operation, is_reached) for operation in operations_of(block)]
         for block in blocks if len(blocks) > len(reached) else ():
@@ -40,7 +40,7 @@ def _inside(op: OperationBase, is_reached: bool) -> list[tuple[Operation, bool]]
     return operations
 
 
-def _reached(blocks: Sequence[Block]) -> Sequence[Block]:
+def _order_reachable(blocks: Sequence[Block]) -> Sequence[Block]:
     """Return the reachable blocks in reverse postorder, in which dominating blocks come first."""
     if len(blocks) < 2:
         return blocks

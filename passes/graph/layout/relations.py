@@ -54,16 +54,16 @@ def for_broadcast(layout: Layout, shape: tuple[Dim, ...]) -> Layout | None:
     missing = layout.rank - len(shape)
     ones = set(layout.dimensions[:missing])
     ones |= {layout.dimensions[missing + axis] for axis, size in enumerate(shape) if equal(size, 1) is True}
-    return None if len(ones) == layout.rank else _of_one(layout, ones)
+    return None if len(ones) == layout.rank else _set_sizes_to_one(layout, ones)
 
 
 def reduced(layout: Layout, dimensions: Sequence[int], keepdims: bool) -> Layout:
     """Return the layout of a reduction's result."""
     letters = {layout.dimensions[dimension % layout.rank] for dimension in dimensions}
-    return _of_one(layout, letters) if keepdims else without(layout, dimensions)
+    return _set_sizes_to_one(layout, letters) if keepdims else without(layout, dimensions)
 
 
-def _of_one(layout: Layout, letters: set[str]) -> Layout:
+def _set_sizes_to_one(layout: Layout, letters: set[str]) -> Layout:
     """Return the layout with size 1 for these dimensions and their blocks."""
     return layout.with_axes(
         axis._replace(block=1) if axis.block and axis.dimension in letters else axis for axis in layout.axes

@@ -36,10 +36,10 @@ def slice_parts(op: Operation) -> list[list[Size]]:
     """Return offsets, sizes and strides of an extracted or inserted slice."""
     first = 1 if op.name == "tensor.extract_slice" else 2
     names = ("static_offsets", "static_sizes", "static_strides")
-    return [_mixed(op, name, _segment(op, first + place)) for place, name in enumerate(names)]
+    return [_mix(op, name, _segment(op, first + place)) for place, name in enumerate(names)]
 
 
-def _mixed(op: Operation, name: str, values: Sequence[Value]) -> list[Size]:
+def _mix(op: Operation, name: str, values: Sequence[Value]) -> list[Size]:
     """Return an attribute's numbers, with the next value in place of each dynamic number."""
     rest = iter(values)
     return [next(rest) if number == DYNAMIC else number for number in ir.DenseI64ArrayAttr(op.attributes[name])]
@@ -57,13 +57,13 @@ def _dynamic(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     return [next(rest) if size == DYNAMIC else size for size in op.results[index].type.shape]
 
 
-def _padded(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
-    sides = [_mixed(op, name, _segment(op, place)) for place, name in ((1, "static_low"), (2, "static_high"))]
+def _compute_padded(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
+    sides = [_mix(op, name, _segment(op, place)) for place, name in ((1, "static_low"), (2, "static_high"))]
     sums = zip(shape_of(op.operands[0]), *sides, strict=True)
     return [None if any(isinstance(part, ir.Value) or part is None for part in parts) else sum(parts) for parts in sums]
 
 
-def _sliced(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
+def _compute_sliced(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     """Return a slice's sizes. A rank-reduced result has lost dimensions of size 1."""
     sizes = slice_parts(op)[1]
     lost = len(sizes) - len(op.results[0].type.shape)
@@ -74,7 +74,7 @@ def _sliced(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     return sizes
 
 
-def _collapsed(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
+def _compute_collapsed(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     sizes = shape_of(op.operands[0])
     groups = [[sizes[int(axis)] for axis in group] for group in op.attributes["reassociation"]]
     return [None if None in group else math.prod(group) for group in groups]
@@ -102,12 +102,12 @@ _RULES: dict[str, Callable[[Operation, int, ShapeOf], Sequence[Size]]] = {
     "tensor.generate": _dynamic,
     "tensor.splat": lambda op, index, shape_of: [None] * len(op.results[0].type.shape),
     "tensor.cast": lambda op, index, shape_of: shape_of(op.operands[0]),
-    "tensor.pad": _padded,
-    "tensor.extract_slice": _sliced,
+    "tensor.pad": _compute_padded,
+    "tensor.extract_slice": _compute_sliced,
     "tensor.insert_slice": lambda op, index, shape_of: shape_of(op.operands[1]),
     "tensor.insert": lambda op, index, shape_of: shape_of(op.operands[1]),
-    "tensor.collapse_shape": _collapsed,
-    "tensor.expand_shape": lambda op, index, shape_of: _mixed(op, "static_output_shape", list(op.operands)[1:]),
+    "tensor.collapse_shape": _compute_collapsed,
+    "tensor.expand_shape": lambda op, index, shape_of: _mix(op, "static_output_shape", list(op.operands)[1:]),
     "tensor.concat": _joined,
     "scf.if": _chosen,
     "scf.for": lambda op, index, shape_of: shape_of(op.operands[3 + index]),

@@ -74,8 +74,8 @@ class TensorKernel:
             if memory is not None:
                 values[memory.results[0]] = _as_type(new, memory.results[0])
         for each in self.again:
-            values[each.results[0]] = _cloned(each, values).results[0]
-        results = _cloned(self.op, values).results
+            values[each.results[0]] = _clone_with(each, values).results[0]
+        results = _clone_with(self.op, values).results
         return [_as_type(_as_tensor(result), output) for result, output in zip(results, outputs, strict=True)]
 
 
@@ -93,7 +93,7 @@ def _memory(value: Value) -> Operation | None:
     return maker if maker is not None and _is_memory(maker) else None
 
 
-def _cloned(op: Operation, values: dict[Value, Value]) -> Operation:
+def _clone_with(op: Operation, values: dict[Value, Value]) -> Operation:
     made = op.clone().operation
     for operation in (made, *operations_in(made)):
         use_instead(operation, values)

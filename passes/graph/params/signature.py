@@ -176,14 +176,14 @@ def bundle_arguments(function: Operation, first: int, name: str, what: str) -> N
     names = argument_names(function)
     if name in names[:first]:
         raise OptionError(f"{what}: @{symbol_name(function)} has a parameter '{name}' already: give params=NAME")
-    groups = _bundled(_groups(function, INPUT_GROUPS, names), first, name, what)
+    groups = _bundle(_groups(function, INPUT_GROUPS, names), first, name, what)
     function.attributes[INPUT_GROUPS] = encode_groups(groups)
 
 
 def bundle_results(function: Operation, name: str, what: str) -> None:
     """Bundle the results into one list."""
     names = [""] * len(last_of(body_of(function)).operands)
-    function.attributes[RESULT_GROUPS] = encode_groups(_bundled(_groups(function, RESULT_GROUPS, names), 0, name, what))
+    function.attributes[RESULT_GROUPS] = encode_groups(_bundle(_groups(function, RESULT_GROUPS, names), 0, name, what))
     function.attributes[RESULT_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(name)])
     forget_structure(function)
 
@@ -203,7 +203,7 @@ def _groups(function: Operation, attribute: str, names: Sequence[str]) -> list[G
     return [Group(VALUE, 1, name) for name in names]
 
 
-def _bundled(groups: Sequence[Group], first: int, name: str, what: str) -> list[Group]:
+def _bundle(groups: Sequence[Group], first: int, name: str, what: str) -> list[Group]:
     """Bundle the single values from a position on into one list."""
     starts = list(accumulate((group.size for group in groups), initial=0))
     if first not in starts:

@@ -80,7 +80,7 @@ def rescale_behind(op: OpView, rewriter: Rewriter) -> Outcome:
     sides = (left, right)
     if not all(map(_fits, sides, axes)):
         return None
-    if (sums := _sums(op, _shifted(left, axes[0]), _shifted(right, axes[1]), axes)) is None:
+    if (sums := _sums(op, _shift_operand(left, axes[0]), _shift_operand(right, axes[1]), axes)) is None:
         return None
     rank = len(shape_of(result) or ())
     scale = times(*(spread(side.scale, own.result, rank) for side, own in zip(sides, axes, strict=True)))
@@ -95,7 +95,7 @@ def correct_behind(op: OpView, rewriter: Rewriter) -> Outcome:
     """Rewrite (a - p) * (b - q) to a * b in i32 plus the corrections for p and q."""
     if dtype_of(op.operation.results[0]) != "i32":
         return None
-    left, right = map(_subtracted, op.operation.operands)
+    left, right = map(_match_subtraction, op.operation.operands)
     axes = _axes(op)
     if axes is None or left is None or right is None or left.zero_point is right.zero_point is None:
         return None
@@ -162,7 +162,7 @@ def _fits(side: Quantized, axes: Axes) -> bool:
     return axes.own is not None and side.axis(rank) == axes.own
 
 
-def _shifted(side: Quantized, axes: Axes) -> Shifted:
+def _shift_operand(side: Quantized, axes: Axes) -> Shifted:
     if is_zero(side.zero_point):
         return Shifted(side.numbers)
     rank = len(shape_of(side.numbers) or ())
@@ -170,7 +170,7 @@ def _shifted(side: Quantized, axes: Axes) -> Shifted:
     return Shifted(side.numbers, zero if axes.own is None else spread(zero, axes.own, rank))
 
 
-def _subtracted(value: Value) -> Shifted | None:
+def _match_subtraction(value: Value) -> Shifted | None:
     """Return the operand as bytes, or as bytes cast to i32 less a zero point. None for anything else."""
     if is_byte(dtype_of(value)):
         return Shifted(value)
@@ -197,18 +197,18 @@ def _is_one_along(side: Shifted, axes: Axes) -> bool:
 
 
 def _sums(op: OpView, left: Shifted, right: Shifted, axes: tuple[Axes, Axes]) -> Value | None:
-    left, right = _unsigned(_signed(left)), _signed(right)
+    left, right = _make_unsigned(_make_signed(left)), _make_signed(right)
     if op.operation.name != "relax.matmul":
         if not _is_summed_once(op):
-            right = _subtracted_from_weights(right)
+            right = _subtract_from_weights(right)
         if right.zero_point is not None and known(right.zero_point) is None:
             return None
-        return _of_windows(op, left, right, axes[1])
+        return _convolve_integers(op, left, right, axes[1])
     type_ = with_dtype(op.operation.results[0], "i32")
     sums: Value | None = _again(op, left.numbers, right.numbers, {})
     for one, other, own in ((right, Shifted(left.numbers), axes[0]), (left, right, axes[1])):
         if one.zero_point is not None and sums is not None:
-            summed = _summed(other, own, keepdims=True)
+            summed = _sum_operand(other, own, keepdims=True)
             sums = checked("relax.add", [sums, _negative_product(summed, one.zero_point)], type_)
     return sums
 
@@ -234,7 +234,7 @@ def _negative_product(sums: Value, zero_point: Value) -> Value:
     return _constant(-(one.astype("int64") * other), "int32")
 
 
-def _summed(side: Shifted, axes: Axes, *, keepdims: bool) -> Value:
+def _sum_operand(side: Shifted, axes: Axes, *, keepdims: bool) -> Value:
     elements = known(side.numbers)
     zero = None if side.zero_point is None else known(side.zero_point)
     if elements is not None and (side.zero_point is None or zero is not None):
@@ -246,7 +246,7 @@ def _summed(side: Shifted, axes: Axes, *, keepdims: bool) -> Value:
     return relax.sum(numbers, axis=list(axes.summed), keepdims=keepdims)
 
 
-def _signed(side: Shifted) -> Shifted:
+def _make_signed(side: Shifted) -> Shifted:
     """Return constant weights as signed bytes, without a zero point if possible."""
     elements = known(side.numbers)
     zero = None if side.zero_point is None else known(side.zero_point)
@@ -269,7 +269,7 @@ def _constant(array: ndarray | int, dtype: str) -> Value:
     return const(numpy.asarray(array).astype(dtype))
 
 
-def _unsigned(side: Shifted) -> Shifted:
+def _make_unsigned(side: Shifted) -> Shifted:
     """Return data as unsigned bytes if its zero point needs a correction anyway. For results of ReLU it becomes 0."""
     zero = None if side.zero_point is None else single(side.zero_point)
     numbers = unsigned(side.numbers) if zero is not None else None
@@ -282,7 +282,7 @@ def _unsigned(side: Shifted) -> Shifted:
 # ---- convolutions ----
 
 
-def _subtracted_from_weights(side: Shifted) -> Shifted:
+def _subtract_from_weights(side: Shifted) -> Shifted:
     """Return weights less their zero point as 16-bit integers.
 
     The alternative, sums of data under windows, would cost as much as the rest of the convolution.
@@ -299,7 +299,7 @@ def _is_summed_once(op: OpView) -> bool:
     return op.operation.name in ("relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d") and op.groups == 1
 
 
-def _in_fours(op: OpView, data: Shifted, weights: Shifted) -> tuple[Shifted, Shifted]:
+def _pad_to_fours(op: OpView, data: Shifted, weights: Shifted) -> tuple[Shifted, Shifted]:
     """Pad the input channels of data and weights with zeros to four, because four bytes are multiplied at a time.
 
     An image has three channels.
@@ -320,7 +320,7 @@ def _in_fours(op: OpView, data: Shifted, weights: Shifted) -> tuple[Shifted, Shi
     return data._replace(numbers=wider), weights._replace(numbers=const(numpy.pad(elements, behind)))
 
 
-def _padded(op: OpView, data: Shifted) -> Value | None:
+def _pad_data(op: OpView, data: Shifted) -> Value | None:
     """Pad the data with its zero point, the quantized 0, if the convolution pads. None if the zero point is unknown."""
     if data.zero_point is None or not any(op.padding):
         return data.numbers
@@ -332,9 +332,9 @@ def _padded(op: OpView, data: Shifted) -> Value | None:
     return relax.nn.pad(data.numbers, pad_width=pads, pad_value=float(zero))
 
 
-def _of_windows(op: OpView, left: Shifted, right: Shifted, axes: Axes) -> Value | None:
-    data, weights = _in_fours(op, left, right)
-    if (padded := _padded(op, data)) is None:
+def _convolve_integers(op: OpView, left: Shifted, right: Shifted, axes: Axes) -> Value | None:
+    data, weights = _pad_to_fours(op, left, right)
+    if (padded := _pad_data(op, data)) is None:
         return None
     padding = {} if left.zero_point is None else {"padding": ints([0] * len(op.padding))}
     sums: Value | None = _again(op, padded, weights.numbers, padding)
@@ -342,17 +342,17 @@ def _of_windows(op: OpView, left: Shifted, right: Shifted, axes: Axes) -> Value 
     rank, type_ = len(shape_of(result) or ()), with_dtype(result, "i32")
     if right.zero_point is not None:
         # The border of padding channels has the zero point as well, so these channels are not summed.
-        own = padded if data is left else _padded(op, left)
-        under = None if own is None else _under_windows(op, own, right.numbers, padding)
-        less = None if under is None else _negative_product(under, _along(right.zero_point, axes, rank))
+        own = padded if data is left else _pad_data(op, left)
+        under = None if own is None else _sum_windows(op, own, right.numbers, padding)
+        less = None if under is None else _negative_product(under, _reshape_along(right.zero_point, axes, rank))
         sums = None if less is None or sums is None else checked("relax.add", [sums, less], type_)
     if left.zero_point is None or sums is None:
         return sums
-    by_channel = spread(_summed(right, axes, keepdims=False), axes.result, rank)
+    by_channel = spread(_sum_operand(right, axes, keepdims=False), axes.result, rank)
     return checked("relax.add", [sums, _negative_product(by_channel, left.zero_point)], type_)
 
 
-def _along(zero_point: Value, axes: Axes, rank: int) -> Value:
+def _reshape_along(zero_point: Value, axes: Axes, rank: int) -> Value:
     """Reshape the weights' constant zero points to the channel axis of the result."""
     elements = known(zero_point)
     assert elements is not None
@@ -360,7 +360,7 @@ def _along(zero_point: Value, axes: Axes, rank: int) -> Value:
     return _constant(elements.reshape(()), "int32") if elements.size == 1 else spread(flat, axes.result, rank)
 
 
-def _under_windows(op: OpView, data: Value, weights: Value, padding: dict[str, ir.Attribute]) -> Value | None:
+def _sum_windows(op: OpView, data: Value, weights: Value, padding: dict[str, ir.Attribute]) -> Value | None:
     """Return the sums of the data under each window: first over channels, then within the window."""
     found, elements = channel_axes(op), known(weights)
     if found is None or elements is None:

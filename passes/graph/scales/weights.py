@@ -164,7 +164,7 @@ def _sides(op: OpView, value: Value, operands: Sequence[Value]) -> list[_Side]:
     """Return the possible weights by an operation's types and attributes."""
     if shape_of(value) is None:
         return []
-    sides = _of_product(op, value) if op.operation.name == "relax.matmul" else _of_convolution(op)
+    sides = _find_product_sides(op, value) if op.operation.name == "relax.matmul" else _find_convolution_sides(op)
     dtype = dtype_of(value)
     return [side for side in sides if side.info.dtype == dtype and dtype in _FLOATS and _is_full(side.info)]
 
@@ -173,7 +173,7 @@ def _is_full(info: TensorInfo) -> bool:
     return info.shape is not None and 0 not in info.shape
 
 
-def _of_convolution(op: OpView) -> list[_Side]:
+def _find_convolution_sides(op: OpView) -> list[_Side]:
     axes = channel_axes(op)
     return [] if axes is None else [_Side(1, *axes, tensor_info(op.weight), op.groups, op.operation.name in TRANSPOSED)]
 
@@ -203,7 +203,7 @@ def _place(layout: Layout, letter: str) -> int:
     return next(place for place, axis in enumerate(layout.axes) if axis.dimension == letter)
 
 
-def _of_product(op: OpView, value: Value) -> list[_Side]:
+def _find_product_sides(op: OpView, value: Value) -> list[_Side]:
     """Return a matrix of weights on the right or on the left. Batch dimensions of the data precede its matrix."""
     result, found = shape_of(value), []
     assert result is not None

@@ -155,15 +155,15 @@ def merge(stated: Info, inferred: Info) -> Info:
     if isinstance(stated, TensorInfo) and isinstance(inferred, TensorInfo):
         if stated.shape is None or inferred.shape is None:
             return stated if stated.shape is not None else stated.with_shape(inferred.shape)
-        return stated.with_shape(_filled(stated.shape, inferred.shape))
+        return stated.with_shape(_fill_dims(stated.shape, inferred.shape))
     if isinstance(stated, ShapeInfo) and isinstance(inferred, ShapeInfo):
         if stated.dims is None or inferred.dims is None:
             return stated if stated.dims is not None else inferred
-        return ShapeInfo(_filled(stated.dims, inferred.dims))
+        return ShapeInfo(_fill_dims(stated.dims, inferred.dims))
     return stated
 
 
-def _filled(dims: tuple[Dim, ...], others: tuple[Dim, ...]) -> tuple[Dim, ...]:
+def _fill_dims(dims: tuple[Dim, ...], others: tuple[Dim, ...]) -> tuple[Dim, ...]:
     return tuple(other if dim is None else dim for dim, other in zip(dims, others, strict=True))
 
 

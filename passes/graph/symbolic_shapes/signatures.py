@@ -107,7 +107,7 @@ def fit_call(call: Operation, signature: Type) -> None:
         operand = call.operands[index]
         if operand.type != type_:
             with call.location, ir.InsertionPoint(call):
-                call.operands[index] = cast(_seen_through(operand, type_), type_)
+                call.operands[index] = cast(_skip_cast(operand, type_), type_)
     for result, type_ in zip(call.results, signature.results, strict=True):
         if (before := result.type) == type_:
             continue
@@ -121,7 +121,7 @@ def fit_call(call: Operation, signature: Type) -> None:
             result.replace_all_uses_except(known, known.owner.operation)
 
 
-def _seen_through(value: Value, type_: Type) -> Value:
+def _skip_cast(value: Value, type_: Type) -> Value:
     """Return the source of a cast if it has the wanted type, else the value."""
     owner = value.owner
     source = owner.operands[0] if isinstance(owner, ir.OpView) and owner.operation.name == _CAST else value

@@ -91,14 +91,14 @@ class BodyValues:
             return self._compared(op)
         if op.name in ("arith.select", "scf.if"):
             chosen = self.result(value)
-            return self._floored(op) if chosen == value else self._value(chosen)
+            return self._match_remainder(op) if chosen == value else self._value(chosen)
         if _is_truth(value):
             return self._logic(op)
         if op.name in _CASTS:
             return self.size(op.operands[0])
         return self._arithmetic(op)
 
-    def _floored(self, choice: Operation) -> Size | None:
+    def _match_remainder(self, choice: Operation) -> Size | None:
         """Return x % n for a select that corrects a remainder, or None.
 
         The select is `r + n if r != 0 and r < 0 else r` with the remainder r of a division towards zero.
@@ -170,7 +170,7 @@ class BodyValues:
             low, high = bounds(terms_of(left - right))
         except SymbolError:
             return None
-        return _decided(predicate, low, high)
+        return _decide(predicate, low, high)
 
 
 def _constant(op: Operation) -> Known:
@@ -192,7 +192,7 @@ def _fitting(found: Known, value: Value) -> Known:
     return found if low is not None and high is not None and -most <= low and high < most else None
 
 
-def _decided(predicate: int, low: int | None, high: int | None) -> bool | None:
+def _decide(predicate: int, low: int | None, high: int | None) -> bool | None:
     """Return the outcome of a comparison for a difference between two bounds, or None if it is uncertain."""
     if predicate in (_EQUAL, _NOT_EQUAL):
         is_apart = (low is not None and low > 0) or (high is not None and high < 0)

@@ -92,7 +92,7 @@ class ClassSums:
 
         maps = [_map(read, {dim: dim for dim in dims}) for read in sources]
         out_map = self.op.output_maps[0]
-        return _reduced(
+        return _reduce_loops(
             self.op, body.loops, dims, ([source.source for source in sources], maps), (output, out_map), add
         )
 
@@ -140,7 +140,7 @@ class ClassSums:
             return given[-1] + product.to(given[-1].dtype)
 
         inputs = [read.source], [_map(read, positions)]
-        return _reduced(self.op, loops, dims, inputs, (output, out_map), add)
+        return _reduce_loops(self.op, loops, dims, inputs, (output, out_map), add)
 
 
 def _scalars(body: ClassBody) -> Iterable[tuple[Value, Read]]:
@@ -160,7 +160,7 @@ def _loop_size(op: GenericOp, loops: ClassLoops, dim: int) -> Size:
     return op.size(dim) if known is None else known
 
 
-def _reduced(
+def _reduce_loops(
     op: GenericOp,
     loops: ClassLoops,
     dims: Sequence[int],

@@ -163,7 +163,7 @@ def _keep(loop: Operation) -> None:
             carried[index] = memrefs.cast(places[index], initial.type)
         loop.operands[3 + index] = carried[index]
     with ir.InsertionPoint(end):
-        values = {index: _of_this_round(end.operands[index], block) for index in moving}
+        values = {index: _copy_for_round(end.operands[index], block) for index in moving}
         for index in moving:
             memrefs.copy(values[index], places[index])
     for index in moving:
@@ -172,7 +172,7 @@ def _keep(loop: Operation) -> None:
         loop.results[index].replace_all_uses_with(carried[index])
 
 
-def _of_this_round(memref: Value, block: Block) -> Value:
+def _copy_for_round(memref: Value, block: Block) -> Value:
     """Return memory that copies into other places cannot change: allocated in this block, or else a copy."""
     whole = memref
     while (view := made_by(whole, "memref.cast", "memref.subview")) is not None:

@@ -198,7 +198,7 @@ class Accesses:
             axes = list(map(AxisRange, map(self._linears.of, indices), counts))
             self._add(memref, axes, bool(at), levels, trail, value)
         elif name.startswith("linalg."):
-            self._structured(op, levels, trail)
+            self._record_structured(op, levels, trail)
         elif name == "memref.copy":
             self._copy(op, levels, trail)
         else:
@@ -240,7 +240,7 @@ class Accesses:
         counts = [] if made is None else self._linears.bounds_of(made.operands[0])
         return [count.plus(ONE, -1) for count in counts]
 
-    def _structured(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
+    def _record_structured(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         """Record the accesses of a linalg operation.
 
         A generic is a loop nest around the mapped elements; others are unknown.

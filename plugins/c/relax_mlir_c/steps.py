@@ -67,7 +67,7 @@ def _reduce(sch: Schedule, block: Block, *, is_tiled: bool) -> set[str]:
         return set()
     tile = _tile_of(block, free) if is_tiled and _is_product(block, free) else None
     outer, first = (loops[:free], loops[free]) if tile is None else tile.cut(sch, loops)
-    moved = _moved(sch, handle, outer[-1]) if outer else set()
+    moved = _move_consumers(sch, handle, outer[-1]) if outer else set()
     try:
         copies = [] if moved else [sch.cache_write(handle, number, "local") for number in range(len(block.writes))]
         for copy in copies if outer else ():
@@ -78,7 +78,7 @@ def _reduce(sch: Schedule, block: Block, *, is_tiled: bool) -> set[str]:
     return moved
 
 
-def _moved(sch: Schedule, maker: BlockRV, loop: LoopRV) -> set[str]:
+def _move_consumers(sch: Schedule, maker: BlockRV, loop: LoopRV) -> set[str]:
     """Move the only consumer of a block's results into a loop, then its consumer, and so on. Return the moved names."""
     _, tree = sch.read_of(maker.function)
     block = tree.block(maker.name)
@@ -93,7 +93,7 @@ def _moved(sch: Schedule, maker: BlockRV, loop: LoopRV) -> set[str]:
         sch.reverse_compute_at(follower, loop)
     except RelaxError:  # it needs results from behind the loop
         return set()
-    return {follower.name, *_moved(sch, follower, loop)}
+    return {follower.name, *_move_consumers(sch, follower, loop)}
 
 
 # ---- tiles ----

@@ -59,12 +59,12 @@ class LimitedProcess:
             self._worker.begin(call)
             if not select.select([self._worker.answers], [], [], limit)[0]:
                 self.close()
-                return _pickled(Answer(ended=f"took more than {limit:g} s"))
+                return _pickle(Answer(ended=f"took more than {limit:g} s"))
             return self._worker.finish()[0]
         except (RelaxError, OSError) as error:
             self.close()
             text = error.message.partition(": ")[2] if isinstance(error, RelaxError) else message_of(error)
-            return _pickled(Answer(ended=text.replace("the process that worked", "the process")))
+            return _pickle(Answer(ended=text.replace("the process that worked", "the process")))
 
     def close(self) -> None:
         """End the process."""
@@ -88,16 +88,16 @@ def answer(data: bytes, limit: float, memory: int | None, cpus: int | None) -> b
     signal.alarm(math.ceil(limit) + _GRACE)
     try:
         function, arguments = pickle.loads(data)
-        return _pickled(Answer(function(*arguments)))
+        return _pickle(Answer(function(*arguments)))
     except MemoryError:
-        return _pickled(Answer(ended="exhausted the memory"))
+        return _pickle(Answer(ended="exhausted the memory"))
     except Exception as error:  # travels to the caller
-        return _pickled(Answer(error=error))
+        return _pickle(Answer(error=error))
     finally:
         signal.alarm(0)
 
 
-def _pickled(answer: Answer) -> bytes:
+def _pickle(answer: Answer) -> bytes:
     with contextlib.suppress(Exception):  # an error may refer to anything
         data = pickle.dumps(answer)
         if answer.error is not None:

@@ -91,7 +91,7 @@ class RemoteProgram:
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """Return a function. It takes NumPy arrays, or arrays of any framework, and returns NumPy arrays."""
         self._check(name)
-        return lambda *arguments: self._on_board(remote_calls.call, name, _sent(arguments))
+        return lambda *arguments: self._on_board(remote_calls.call, name, _convert_arrays(arguments))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
@@ -112,13 +112,13 @@ class RemoteProgram:
         self._check(name)
         if turns < 1:
             raise OptionError(f"turns={turns}: expected at least 1")
-        seconds: float = self._on_board(remote_calls.seconds, name, _sent(arguments), turns)
+        seconds: float = self._on_board(remote_calls.seconds, name, _convert_arrays(arguments), turns)
         return seconds
 
     def profile(self, name: str, *arguments: object, repeat: int = 20, warmup: int = 3) -> Profile:
         """Return the time of each kernel on the board, as `Executable.profile` does."""
         self._check(name)
-        profile: Profile = self._on_board(remote_calls.profile, name, _sent(arguments), repeat, warmup)
+        profile: Profile = self._on_board(remote_calls.profile, name, _convert_arrays(arguments), repeat, warmup)
         return profile
 
     def _check(self, name: str) -> None:
@@ -138,7 +138,7 @@ class RemoteProgram:
         return self._cluster.call(call)
 
 
-def _sent(arguments: tuple[object, ...]) -> list[object]:
+def _convert_arrays(arguments: tuple[object, ...]) -> list[object]:
     """Return arrays of any framework as NumPy arrays."""
     return [to_numpy(argument) if hasattr(argument, "__dlpack__") else argument for argument in arguments]
 

@@ -31,7 +31,7 @@ RESIZED = ("image.resize2d", "image.resize3d")
 POOLS = (*_MAX_POOLS, *_MEAN_POOLS, *_ADAPTIVE)
 
 
-def _permuted(layout: Layout) -> list[tuple[str, Sequence[Size]]]:
+def _permute(layout: Layout) -> list[tuple[str, Sequence[Size]]]:
     order = order_of(layout)
     return [] if order == [*range(len(order))] else [("permute", order)]
 
@@ -65,7 +65,7 @@ def _windows(call: Call) -> dict[str, list[int]]:
 def convolution(converter: Converter, node: FlatNode) -> None:
     call, layouts = node.call, layouts_of(node.call)
     data, weight = node.operands
-    kernel = _permuted(layouts["weight"])
+    kernel = _permute(layouts["weight"])
     if call.groups > 1:
         kernel.append(("reshape", _grouped(call, layouts["weight"])))
     channels = order_of(layouts["weight"])[0]
@@ -74,10 +74,10 @@ def convolution(converter: Converter, node: FlatNode) -> None:
         "convolution",
         node.result,
         {
-            "src": converter.argument(source.data, *_permuted(layouts["data"])),
+            "src": converter.argument(source.data, *_permute(layouts["data"])),
             "weights": converter.argument(source.weight, *kernel),
         },
-        _permuted(layouts["result"]),
+        _permute(layouts["result"]),
         source.quantized,
         {**_windows(call), **source.attributes},
     )
@@ -108,7 +108,7 @@ def transposed(converter: Converter, node: FlatNode) -> None:
     """Convert a transposed convolution. oneDNN expects weights with the output channels first."""
     call, layouts = node.call, layouts_of(node.call)
     data, weight = node.operands
-    kernel = _permuted(layouts["weight"])
+    kernel = _permute(layouts["weight"])
     spatial = range(2, len(layouts["weight"].dimensions))
     if call.groups > 1:
         kernel.append(("reshape", _grouped(call, layouts["weight"])))
@@ -118,8 +118,8 @@ def transposed(converter: Converter, node: FlatNode) -> None:
     converter.step(
         "deconvolution",
         node.result,
-        {"src": converter.argument(data, *_permuted(layouts["data"])), "weights": converter.argument(weight, *kernel)},
-        _permuted(layouts["result"]),
+        {"src": converter.argument(data, *_permute(layouts["data"])), "weights": converter.argument(weight, *kernel)},
+        _permute(layouts["result"]),
         attributes=_windows(call),
     )
 
@@ -138,13 +138,13 @@ def pool(converter: Converter, node: FlatNode) -> None:
     call = node.call
     is_max = call.definition.name.startswith("nn.max")
     mean = _MEAN_OF_ALL if call.attributes.get("count_include_pad") else _MEAN_INSIDE
-    _pooled(converter, node, {**_windows(call), "algorithm": _MAX if is_max else mean})
+    _convert_pool(converter, node, {**_windows(call), "algorithm": _MAX if is_max else mean})
 
 
-def _pooled(converter: Converter, node: FlatNode, attributes: Mapping[str, object]) -> None:
+def _convert_pool(converter: Converter, node: FlatNode, attributes: Mapping[str, object]) -> None:
     layouts = layouts_of(node.call)
-    source = converter.argument(node.operands[0], *_permuted(layouts["data"]))
-    converter.step("pooling", node.result, {"src": source}, _permuted(layouts["result"]), attributes=attributes)
+    source = converter.argument(node.operands[0], *_permute(layouts["data"]))
+    converter.step("pooling", node.result, {"src": source}, _permute(layouts["result"]), attributes=attributes)
 
 
 def _refuse_resize(op: Operation, call: Call) -> str:
@@ -173,9 +173,9 @@ def _refuse_resize(op: Operation, call: Call) -> str:
 @converts(*RESIZED, refuse=_refuse_resize)
 def resize(converter: Converter, node: FlatNode) -> None:
     layouts = layouts_of(node.call)
-    source = converter.argument(node.operands[0], *_permuted(layouts["data"]))
+    source = converter.argument(node.operands[0], *_permute(layouts["data"]))
     attributes = {"algorithm": _LINEAR if node.call.method == "linear" else _NEAREST}
-    converter.step("resampling", node.result, {"src": source}, _permuted(layouts["result"]), attributes=attributes)
+    converter.step("resampling", node.result, {"src": source}, _permute(layouts["result"]), attributes=attributes)
 
 
 def _refuse_adaptive(op: Operation, call: Call) -> str:
@@ -207,4 +207,4 @@ def adaptive_pool(converter: Converter, node: FlatNode) -> None:
     taps = [size // count for size, count in zip(sizes, output_sizes, strict=True)]
     count = len(taps)
     attributes = {"taps": taps, "strides": taps, "dilation": [1] * count, "before": [0] * count}
-    _pooled(converter, node, {**attributes, "algorithm": _MEAN_INSIDE})
+    _convert_pool(converter, node, {**attributes, "algorithm": _MEAN_INSIDE})

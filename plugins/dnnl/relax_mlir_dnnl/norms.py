@@ -26,10 +26,10 @@ def _parameters(converter: Converter, node: FlatNode, count: Size) -> dict[str, 
     """Return gamma and beta as vectors, as far as the operator uses them."""
     named = {"scale": ("gamma", node.call.scale), "shift": ("beta", node.call.center)}
     used = {name: node.operand(operand) for name, (operand, is_used) in named.items() if is_used}
-    return {name: _in_f32(converter, ref, (count,)) for name, ref in used.items()}
+    return {name: _convert_to_f32(converter, ref, (count,)) for name, ref in used.items()}
 
 
-def _in_f32(converter: Converter, ref: Ref, sizes: Sequence[Size]) -> Argument:
+def _convert_to_f32(converter: Converter, ref: Ref, sizes: Sequence[Size]) -> Argument:
     """Return a vector in f32. oneDNN's norms expect f32 vectors for data of every element type."""
     read = converter.argument(ref, ("reshape", sizes))
     if ref.info.dtype == "f32":
@@ -53,7 +53,7 @@ def batch_norm(converter: Converter, node: FlatNode) -> None:
     (channels,) = converter.sizes(node.operand("data").dims[1:2])
     arguments = {
         "src": converter.argument(node.operand("data")),
-        **{name: _in_f32(converter, ref, (channels,)) for name, ref in statistics.items()},
+        **{name: _convert_to_f32(converter, ref, (channels,)) for name, ref in statistics.items()},
         **_parameters(converter, node, channels),
     }
     converter.step("batch_norm", node.result, arguments, attributes={"epsilon": node.call.epsilon})

@@ -66,7 +66,7 @@ def _spelt_out(x: GraphPattern) -> GraphPattern:
     return reduce(or_, others, first)
 
 
-def _followed(value: GraphPattern) -> GraphPattern:
+def _make_epilogue_pattern(value: GraphPattern) -> GraphPattern:
     """Return the pattern of a value with an elementwise epilogue."""
 
     def one(x: GraphPattern) -> GraphPattern:
@@ -80,14 +80,14 @@ def _quantized(product: Product) -> GraphPattern:
     data, weight = (
         _op("dequantize")(each, is_const(), is_const()) for each in (wildcard().named("x"), is_const().named("w"))
     )
-    return _followed(product(data, weight)).optional(lambda y: _op("quantize")(y, is_const(), is_const()))
+    return _make_epilogue_pattern(product(data, weight)).optional(lambda y: _op("quantize")(y, is_const(), is_const()))
 
 
 def _convolution(data: GraphPattern, weight: GraphPattern) -> GraphPattern:
     return _op(*CONVOLUTIONS)(data, weight)
 
 
-def _transposed(data: GraphPattern, weight: GraphPattern) -> GraphPattern:
+def _make_transpose_pattern(data: GraphPattern, weight: GraphPattern) -> GraphPattern:
     return _op(*TRANSPOSED)(data, weight)
 
 
@@ -98,9 +98,9 @@ def _matmul(one: GraphPattern, other: GraphPattern) -> GraphPattern:
 def _rows() -> Iterator[tuple[str, GraphPattern]]:
     yield "quantized_conv", _quantized(_convolution)
     yield "quantized_matmul", _quantized(_matmul)
-    for name, product in (("conv", _convolution), ("deconv", _transposed), ("matmul", _matmul)):
+    for name, product in (("conv", _convolution), ("deconv", _make_transpose_pattern), ("matmul", _matmul)):
         whole = product(wildcard(), wildcard())
-        yield f"{name}_with_post_ops", _followed(whole)
+        yield f"{name}_with_post_ops", _make_epilogue_pattern(whole)
         yield name, whole
     yield "activation", _spelt_out(wildcard())
     yield "pool", _op(*POOLS)

@@ -30,7 +30,7 @@ def _refuse(op: Operation, call: Call) -> str:
 def matmul(converter: Converter, node: FlatNode) -> None:
     right = node.operands[1]
     if len(right.dims) != 2:
-        _batched(converter, node)
+        _convert_batched(converter, node)
     elif right.is_constant or is_dequantized(right):
         _inner_product(converter, node)
     else:
@@ -72,7 +72,7 @@ def _matmul_of_rows(converter: Converter, node: FlatNode) -> None:
     )
 
 
-def _batched(converter: Converter, node: FlatNode) -> None:
+def _convert_batched(converter: Converter, node: FlatNode) -> None:
     """Convert a product with a vector or a batch. Vectors become matrices, and both operands get the same rank."""
     left, right = node.operands
     one: list[Dim] = list(left.dims)

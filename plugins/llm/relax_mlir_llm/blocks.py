@@ -112,13 +112,13 @@ def _encoded(decoder: Decoder, x: Value) -> Value:
     if not config.has_rope:
         vectors = relax.const(source.read(places, (source.facts.count("context"), config.width)).floats())
         x = relax.add(x, relax.take(vectors, decoder.positions, axis=0))
-    return _normalized(decoder, x, "token_embd_norm")
+    return _normalize(decoder, x, "token_embd_norm")
 
 
 def hidden(decoder: Decoder, x: Value, selected: Value) -> Value:
     """Return the normalized hidden states [selected, width] after the last layer, which the head multiplies."""
     rows = relax.take(x, selected, axis=0)
-    return rows if decoder.config.is_encoder else _normalized(decoder, rows, "output_norm")
+    return rows if decoder.config.is_encoder else _normalize(decoder, rows, "output_norm")
 
 
 def logits(decoder: Decoder, x: Value, selected: Value) -> Value:
@@ -145,10 +145,10 @@ def scaled(x: Value, factor: float) -> Value:
 
 def norm(layer: DecoderLayer, x: Value, name: str) -> Value:
     """Return x, normalized by the root of its mean square, or by mean and variance."""
-    return _normalized(layer.decoder, x, f"blk.{layer.number}.{name}")
+    return _normalize(layer.decoder, x, f"blk.{layer.number}.{name}")
 
 
-def _normalized(decoder: Decoder, x: Value, name: str) -> Value:
+def _normalize(decoder: Decoder, x: Value, name: str) -> Value:
     config, source = decoder.config, decoder.source
     weight = source.read(f"{name}.weight", (config.width,)).floats()
     if not config.has_layer_norm:
@@ -166,7 +166,7 @@ def attention(layer: DecoderLayer, x: Value) -> Value:
     """Return causal attention of grouped heads over the pages of each token's sequence."""
     config, decoder, number = layer.config, layer.decoder, layer.number
     q, k, v = _projections(layer, x)
-    q, k = _positioned(layer, q, "attn_q_norm"), _positioned(layer, k, "attn_k_norm")
+    q, k = _apply_positions(layer, q, "attn_q_norm"), _apply_positions(layer, k, "attn_k_norm")
     decoder.pages.append(number, k, v, decoder.slots)
     mixed = decoder.pages.attend(
         number,
@@ -232,7 +232,7 @@ def _halves(config: Config, heads: int) -> numpy.ndarray:
     return ((numpy.arange(heads)[:, None] * config.head_size) + numpy.array(order)).reshape(-1)
 
 
-def _positioned(layer: DecoderLayer, x: Value, norm_name: str) -> Value:
+def _apply_positions(layer: DecoderLayer, x: Value, norm_name: str) -> Value:
     """Return queries or keys, normalized if the model does so, and turned by their positions."""
     config = layer.config
     if config.has_qk_norm:
@@ -244,10 +244,10 @@ def _positioned(layer: DecoderLayer, x: Value, norm_name: str) -> Value:
     half = len(rope.frequencies)
     ends = [half, rope.size, *([rope.size] if rope.size < config.head_size else [])]
     first, second, *rest = relax.split(x, indices_or_sections=sorted({half, *ends} - {config.head_size}), axis=2)
-    return relax.concat([*_turned((first, second), (cosine, sine)), *rest], axis=2)
+    return relax.concat([*_rotate_pair((first, second), (cosine, sine)), *rest], axis=2)
 
 
-def _turned(pair: tuple[Value, Value], angle: tuple[Value, Value]) -> tuple[Value, Value]:
+def _rotate_pair(pair: tuple[Value, Value], angle: tuple[Value, Value]) -> tuple[Value, Value]:
     """Return cosines and sines, times any radius, after a turn by an angle: the product of complex numbers."""
     (x, y), (cosine, sine) = pair, angle
     return (
@@ -267,7 +267,7 @@ def _rotations(rope: Rope, positions: Value, context: int) -> tuple[Value, Value
     starts = numpy.arange(-(-context // _ROPE_TABLE)) * _ROPE_TABLE
     first = _taken(numpy.outer(starts, frequencies), coarse, rope.magnitude)
     second = _taken(numpy.outer(numpy.arange(_ROPE_TABLE), frequencies), fine, 1.0)
-    cosine, sine = (relax.expand_dims(each, axis=[1]) for each in _turned(first, second))
+    cosine, sine = (relax.expand_dims(each, axis=[1]) for each in _rotate_pair(first, second))
     return cosine, sine
 
 

@@ -107,9 +107,9 @@ def _read(
 ) -> tuple[Source, Tokenizer, ChatTemplate]:
     """Return the weights of a model, with an adapter merged into them, its tokenizer, and the template of chats."""
     if not isinstance(model, Path):
-        return _merged(module_source(model), adapter), *_of_module(model, tokenizer)
+        return _merge_adapter(module_source(model), adapter), *_read_module_texts(model, tokenizer)
     if model.is_dir():
-        return _merged(folder_source(model), adapter), *_of_folder(model)
+        return _merge_adapter(folder_source(model), adapter), *_read_folder_texts(model)
     if adapter is not None:
         raise rx.RefusalError(
             f"{model} is a GGUF file, and {adapter} an adapter to merge: load the folder of Hugging Face with the "
@@ -122,7 +122,7 @@ def _read(
     return source, texts, _template(source.metadata(key), texts, f"{model}: '{key}' in the metadata")
 
 
-def _merged(source: HuggingFaceSource, adapter: Path | None) -> Source:
+def _merge_adapter(source: HuggingFaceSource, adapter: Path | None) -> Source:
     return source if adapter is None else MergedSource(source, adapter)
 
 
@@ -140,13 +140,13 @@ def _name(model: Path | Module) -> str:
     return model.resolve().name.removesuffix(".gguf") if isinstance(model, Path) else type(model).__name__
 
 
-def _of_module(module: Module, tokenizer: Path | SavesTokenizer | None) -> tuple[Tokenizer, ChatTemplate]:
+def _read_module_texts(module: Module, tokenizer: Path | SavesTokenizer | None) -> tuple[Tokenizer, ChatTemplate]:
     ends = module_ends(module)
     if tokenizer is None:
         texts = Tokenizer(None, Marks(None, None, tuple(ends), False, False))
         return texts, _template(None, texts, "")
     if isinstance(tokenizer, Path):
-        texts, template = _of_folder(tokenizer)
+        texts, template = _read_folder_texts(tokenizer)
     else:
         with tempfile.TemporaryDirectory() as folder:
             tokenizer.save_pretrained(folder)
@@ -155,12 +155,12 @@ def _of_module(module: Module, tokenizer: Path | SavesTokenizer | None) -> tuple
                     f"tokenizer is a {type(tokenizer).__name__}, which has no {TOKENIZER_FILE}: expected a fast "
                     "tokenizer of transformers"
                 )
-            texts, template = _of_folder(Path(folder))
+            texts, template = _read_folder_texts(Path(folder))
     texts.ends |= ends
     return texts, template
 
 
-def _of_folder(folder: Path) -> tuple[Tokenizer, ChatTemplate]:
+def _read_folder_texts(folder: Path) -> tuple[Tokenizer, ChatTemplate]:
     tokenizer, settings = folder_tokenizer(folder)
     file = folder / _TEMPLATE_FILE
     try:

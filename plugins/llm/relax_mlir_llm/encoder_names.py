@@ -44,10 +44,10 @@ _OLD_KINDS = {"gamma": "weight", "beta": "bias"}
 
 def with_encoder_names(tensors: Mapping[str, Weight]) -> dict[str, Weight]:
     """Return weights under names such as `model.layers.0.self_attn.q_proj.weight`."""
-    return {name: replace(weight, name=name) for theirs, weight in tensors.items() if (name := _renamed(theirs))}
+    return {name: replace(weight, name=name) for theirs, weight in tensors.items() if (name := _rename_weight(theirs))}
 
 
-def _renamed(name: str) -> str:
+def _rename_weight(name: str) -> str:
     if (match := _NAME.fullmatch(name)) is None:
         return name
     number, part, kind = match.groups()

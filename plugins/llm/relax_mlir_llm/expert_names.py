@@ -29,11 +29,11 @@ _COLUMNS = {
 
 def with_expert_names(tensors: Mapping[str, Weight], architecture: str) -> dict[str, Weight]:
     """Return weights under names such as `model.layers.0.mlp.experts.3.up_proj.weight`."""
-    rename = _of_gpt_oss if architecture == "gpt_oss" else _renamed
+    rename = _rename_gpt_oss if architecture == "gpt_oss" else _rename_stacked
     return {name: weight for key, tensor in tensors.items() for name, weight in rename(key, tensor)}
 
 
-def _of_gpt_oss(name: str, weight: Weight) -> Iterator[tuple[str, Weight]]:
+def _rename_gpt_oss(name: str, weight: Weight) -> Iterator[tuple[str, Weight]]:
     if (match := _GPT_OSS.fullmatch(name)) is None:
         yield name, weight
         return
@@ -44,10 +44,10 @@ def _of_gpt_oss(name: str, weight: Weight) -> Iterator[tuple[str, Weight]]:
     for number in range(weight.shape[0]):
         for kind, columns in _COLUMNS[part].items():
             own = f"{before}mlp.experts.{number}.{kind}.{'bias' if bias else 'weight'}"
-            yield own, _transposed(weight.part(number), own, columns)
+            yield own, _transpose_columns(weight.part(number), own, columns)
 
 
-def _transposed(weight: Weight, name: str, columns: slice) -> Weight:
+def _transpose_columns(weight: Weight, name: str, columns: slice) -> Weight:
     """Return some columns as rows of another matrix, or some elements of a vector."""
     is_bytes = weight.type == "BF16"
     elements = weight.data.view(numpy.uint16) if is_bytes else weight.data
@@ -55,7 +55,7 @@ def _transposed(weight: Weight, name: str, columns: slice) -> Weight:
     return Weight(name, data.shape, weight.type, data.view(numpy.uint8) if is_bytes else data)
 
 
-def _renamed(name: str, weight: Weight) -> Iterator[tuple[str, Weight]]:
+def _rename_stacked(name: str, weight: Weight) -> Iterator[tuple[str, Weight]]:
     if match := _STACKED.fullmatch(name):
         before, part = match.groups()
         for number in range(weight.shape[0]):

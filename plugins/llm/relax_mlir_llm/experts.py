@@ -76,10 +76,10 @@ def _expert(layer: DecoderLayer, x: Value, weights: Sequence[Weight], biases: Se
     """Return the result of one expert, of the matrices and biases in the order of `_NAMES`."""
     products = layer.decoder.products
     gate, up = products.multiply_all(x, weights[:2], None if biases is None else biases[:2])
-    return products.multiply(_gated(layer.config, gate, up), weights[2], None if biases is None else biases[2])
+    return products.multiply(_apply_gate(layer.config, gate, up), weights[2], None if biases is None else biases[2])
 
 
-def _gated(config: Config, gate: Value, up: Value) -> Value:
+def _apply_gate(config: Config, gate: Value, up: Value) -> Value:
     if (limit := config.expert_limit) is None:
         return relax.multiply(ACTIVATIONS[config.activation](gate), up)
     gate = relax.minimum(gate, relax.const(limit, "float32"))

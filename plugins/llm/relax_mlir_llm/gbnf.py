@@ -129,7 +129,7 @@ class _GrammarReader:
             self._expect("a repetition such as {2}, {2,} or {2,4}")
         least, comma, most = match.groups()
         most = most if comma else least
-        if max(map(_bounded, (least, most or "0"))) > _MOST_REPEATED:
+        if max(map(_parse_bounded, (least, most or "0"))) > _MOST_REPEATED:
             self._refuse(f"{match[0]} repeats more than {_MOST_REPEATED} times")
         if most and int(least) > int(most):
             self._refuse(f"{match[0]} has a smaller number behind the comma")
@@ -215,6 +215,6 @@ def _code(code: int) -> str:
     return f"\\x{{{code:X}}}"
 
 
-def _bounded(digits: str) -> int:
+def _parse_bounded(digits: str) -> int:
     """Return the number of some digits. All that are above the limit are the same: Python refuses 5,000 digits."""
     return int(digits) if len(digits) < 10 else _MOST_REPEATED + 1

@@ -76,7 +76,7 @@ def read_header(path: str, data: ndarray) -> Header:
             raise DamageError(f"its header has the tensor '{name}' twice" if name else "a tensor has no name")
         tensors[name] = _place(path, name, cursor)
     alignment = _alignment(metadata)
-    begin = _padded(cursor.position, alignment)
+    begin = _round_up(cursor.position, alignment)
     _check_layout(tensors, alignment, begin, len(data))
     return Header(metadata, tensors, begin)
 
@@ -166,7 +166,7 @@ def _alignment(metadata: dict[str, object]) -> int:
     return alignment  # type: ignore[return-value]
 
 
-def _padded(size: int, alignment: int) -> int:
+def _round_up(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
@@ -179,7 +179,7 @@ def _check_layout(tensors: dict[str, TensorInFile], alignment: int, begin: int, 
     for name, place in tensors.items():
         if place.offset != end:
             raise DamageError(f"the data of its tensor '{name}' begin at byte {place.offset:,}, expected {end:,}")
-        end = _padded(end + place.nbytes, alignment)
+        end = _round_up(end + place.nbytes, alignment)
         if begin + place.offset + place.nbytes > size:
             raise DamageError(f"its header describes {begin + place.offset + place.nbytes:,} bytes or more")
     if tensors and size > begin + end:

@@ -122,7 +122,7 @@ def _byte_level(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> 
         )
     merges = [tuple(text.split(" ", 1)) for text in _texts(source, "merges")]
     backend = tokenizers.Tokenizer(
-        models.BPE(_numbered(tokens), _pairs(source, merges), ignore_merges=pre.ignores_merges)
+        models.BPE(_number(tokens), _pairs(source, merges), ignore_merges=pre.ignores_merges)
     )
     splits = [pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated") for pattern in pre.patterns]
     last = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -141,7 +141,7 @@ def _pairs(source: GgufSource, merges: Sequence[tuple[str, ...]]) -> list[tuple[
 def _sentencepiece(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> tokenizers.Tokenizer:
     """Return SentencePiece's BPE: the pair with the highest score is merged first."""
     scores = source.metadata("tokenizer.ggml.scores")
-    numbered = _numbered(tokens)
+    numbered = _number(tokens)
     ranked = scores if isinstance(scores, list) and len(scores) == len(tokens) else [-n for n in range(len(tokens))]
     merges = _merges_by_score(numbered, ranked)
     model = models.BPE(numbered, merges, unk_token=_unknown(source, tokens), fuse_unk=True, byte_fallback=True)
@@ -168,7 +168,7 @@ def _wordpiece(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> t
     apart = set(special)
     texts = [_word_part(text, text in apart) for text in tokens]
     unknown = _unknown(source, texts) or "[UNK]"
-    backend = tokenizers.Tokenizer(models.WordPiece(_numbered(texts), unk_token=unknown, max_input_chars_per_word=100))
+    backend = tokenizers.Tokenizer(models.WordPiece(_number(texts), unk_token=unknown, max_input_chars_per_word=100))
     backend.normalizer = normalizers.BertNormalizer(lowercase=True)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
@@ -220,7 +220,7 @@ def _unknown(source: GgufSource, tokens: Sequence[str]) -> str | None:
     return tokens[number] if isinstance(number, int) and 0 <= number < len(tokens) else None
 
 
-def _numbered(tokens: Sequence[str]) -> dict[str, int]:
+def _number(tokens: Sequence[str]) -> dict[str, int]:
     return {text: number for number, text in enumerate(tokens)}
 
 

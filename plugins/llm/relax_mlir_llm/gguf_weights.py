@@ -81,10 +81,10 @@ class Matrix:
             return relax.astype(taken["weights"], dtype="float32")
         bits, block = self._attributes["bits"], self._attributes["block_size"]
         count, blocks, _ = _sizes(taken["codes"])
-        numbers = relax.astype(_unpacked(taken["codes"], bits, block), dtype="float32")
-        scale = _of_blocks(taken, "scale")
+        numbers = relax.astype(_unpack_codes(taken["codes"], bits, block), dtype="float32")
+        scale = _read_block_factors(taken, "scale")
         if "offset" in taken:
-            made = relax.add(relax.multiply(numbers, scale), _of_blocks(taken, "offset"))
+            made = relax.add(relax.multiply(numbers, scale), _read_block_factors(taken, "offset"))
         else:
             made = relax.multiply(relax.subtract(numbers, relax.const(float(1 << (bits - 1)))), scale)
         return relax.reshape(made, relax.shape_expr(dims=(count, blocks * block)))
@@ -96,7 +96,7 @@ def _sizes(value: Value) -> tuple[Any, ...]:
     return tuple(shape)
 
 
-def _unpacked(codes: Value, bits: int, block: int) -> Value:
+def _unpack_codes(codes: Value, bits: int, block: int) -> Value:
     """Return codes [rows, blocks, block] of bytes [rows, blocks, bytes]."""
     count, blocks, _ = _sizes(codes)
     if bits == 8:
@@ -104,15 +104,15 @@ def _unpacked(codes: Value, bits: int, block: int) -> Value:
     if bits == 6:
         low = relax.strided_slice(codes, axes=[2], begin=[0], end=[block // 2])
         high = relax.strided_slice(codes, axes=[2], begin=[block // 2], end=[block // 4 * 3])
-        moved = relax.left_shift(_unpacked(high, 2, block), relax.const(4, "uint8"))
-        return relax.bitwise_or(_unpacked(low, 4, block), moved)
+        moved = relax.left_shift(_unpack_codes(high, 2, block), relax.const(4, "uint8"))
+        return relax.bitwise_or(_unpack_codes(low, 4, block), moved)
     shifts = relax.const(numpy.arange(0, 8, bits, dtype=numpy.uint8))
     shifted = relax.right_shift(relax.expand_dims(codes, axis=[3]), shifts)
     split = relax.bitwise_and(shifted, relax.const((1 << bits) - 1, "uint8"))
     return relax.reshape(split, relax.shape_expr(dims=(count, blocks, block)))
 
 
-def _of_blocks(taken: Mapping[str, Value], name: str) -> Value:
+def _read_block_factors(taken: Mapping[str, Value], name: str) -> Value:
     """Return the scales or offsets [rows, blocks, 1] as f32."""
     numbers = relax.astype(taken[name], dtype="float32")
     if (outer := taken.get(f"outer_{name}")) is not None:

@@ -20,7 +20,7 @@ def find_model(path: str | os.PathLike[str]) -> Path:
     if found.exists():
         return found
     name = os.fspath(path)
-    packaged = _packaged(name) if re.fullmatch(r"[A-Za-z][\w.-]*", name) else []
+    packaged = _find_packaged(name) if re.fullmatch(r"[A-Za-z][\w.-]*", name) else []
     if len(packaged) == 1:
         return packaged[0]
     if packaged:
@@ -32,7 +32,7 @@ def find_model(path: str | os.PathLike[str]) -> Path:
     )
 
 
-def _packaged(name: str) -> list[Path]:
+def _find_packaged(name: str) -> list[Path]:
     """Return the GGUF files of an installed package."""
     try:
         spec = importlib.util.find_spec(name.replace("-", "_"))

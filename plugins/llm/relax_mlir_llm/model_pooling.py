@@ -33,14 +33,14 @@ def model_pooling(source: Source, *, is_encoder: bool = False) -> Pooling:
     default = _ENCODER_DEFAULT if is_encoder else _DEFAULT
     if facts.is_gguf:
         number = int(facts.number("pooling_type", 0))
-        return _supported(source.path, _GGUF.get(number, str(number)) if number else default, is_encoder)
+        return _check_pooling(source.path, _GGUF.get(number, str(number)) if number else default, is_encoder)
     _check_parts(folder)
     if not (folder / _POOLING).exists():
         return default
     stated = read_json(folder / _POOLING, "it states the pooling of embeddings")
     name = stated.get("pooling_mode")
     names = [name] if isinstance(name, str) else [key.removeprefix(_PREFIX) for key in _modes(stated)]
-    return _supported(source.path, " and ".join(_NAMES.get(each, each) for each in names) or default, is_encoder)
+    return _check_pooling(source.path, " and ".join(_NAMES.get(each, each) for each in names) or default, is_encoder)
 
 
 def _modes(stated: Mapping[str, object]) -> list[str]:
@@ -63,7 +63,7 @@ def _check_parts(folder: Path) -> None:
         )
 
 
-def _supported(path: str, name: str, is_encoder: bool) -> Pooling:
+def _check_pooling(path: str, name: str, is_encoder: bool) -> Pooling:
     if not is_pooling(name, is_encoder):
         known = ", ".join(poolings(is_encoder))
         raise rx.RefusalError(f"{path}: the pooling '{name}' is not supported (supported: {known})")

@@ -53,7 +53,7 @@ def make_rope(base: float, size: int, scaling: Scaling) -> Rope:
     if scaling.factor <= 0:
         raise rx.ModelError(f"{path}: the factor of the model's rope is {scaling.factor}, expected a number above 0")
     try:
-        rope = _scaled(base, size, scaling)
+        rope = _scale_rope(base, size, scaling)
         is_valid = all(0 < frequency < math.inf for frequency in (*rope.frequencies, rope.magnitude))
     except (ArithmeticError, ValueError):  # logarithms and quotients of damaged numbers
         is_valid = False
@@ -65,11 +65,11 @@ def make_rope(base: float, size: int, scaling: Scaling) -> Rope:
     return rope
 
 
-def _scaled(base: float, size: int, scaling: Scaling) -> Rope:
+def _scale_rope(base: float, size: int, scaling: Scaling) -> Rope:
     plain = [base ** (-2 * i / size) for i in range(size // 2)]
     kind = scaling.kind
     if kind in ("none", "default", "dynamic"):  # dynamic scaling begins beyond the context
-        return Rope(_divided(plain, scaling))
+        return Rope(_divide_frequencies(plain, scaling))
     if kind == "linear":
         return Rope(tuple(number / scaling.factor for number in plain))
     if kind == "llama3":
@@ -77,14 +77,14 @@ def _scaled(base: float, size: int, scaling: Scaling) -> Rope:
     if kind == "yarn":
         return _yarn(plain, base, size, scaling)
     if kind in ("longrope", "su"):
-        return Rope(_divided(plain, scaling), _longrope_magnitude(scaling))
+        return Rope(_divide_frequencies(plain, scaling), _longrope_magnitude(scaling))
     raise rx.RefusalError(
         f"{scaling.details.path}: the rope scaling '{kind}' is not supported (supported: none, linear, dynamic, "
         "llama3, yarn, longrope)"
     )
 
 
-def _divided(plain: Sequence[float], scaling: Scaling) -> tuple[float, ...]:
+def _divide_frequencies(plain: Sequence[float], scaling: Scaling) -> tuple[float, ...]:
     if scaling.divisors is None:
         return tuple(plain)
     if len(scaling.divisors) != len(plain):

@@ -37,7 +37,7 @@ _LIMITS = np.array([-np.inf, np.inf], np.float32)
 
 def noise_bits(seed: int, position: int, tokens: ndarray) -> ndarray:
     """Return 64 random bits for each u64 token, a function of seed, position and token."""
-    key = _mixed(_mixed(seed & _WORD) + _STEP * (position + 1))
+    key = _mix_bits(_mix_bits(seed & _WORD) + _STEP * (position + 1))
     bits: ndarray = tokens * np.uint64(_STEP)
     bits += np.uint64(key)
     shifted = bits >> np.uint64(30)
@@ -58,7 +58,7 @@ def exponential_noise(bits: ndarray) -> ndarray:
     return np.maximum(noise, _LEAST_NOISE)
 
 
-def _mixed(value: int) -> int:
+def _mix_bits(value: int) -> int:
     """Return the output function of SplitMix64."""
     value &= _WORD
     value = (value ^ value >> 30) * _FIRST & _WORD

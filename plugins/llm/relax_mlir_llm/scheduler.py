@@ -271,7 +271,7 @@ class Scheduler:
         ready = {each.sequence: each for each in work if each.is_complete}
         wanted = {each: self._most_draft(each, room // len(ready)) for each in ready}
         wanted = {key: count for key, count in wanted.items() if count > 0}
-        drafts = {each: forced for each in wanted if (forced := _forced(each.request))}
+        drafts = {each: forced for each in wanted if (forced := _list_forced_tokens(each.request))}
         others = {name: count for name, count in wanted.items() if name not in drafts}
         drafts.update(self.propose(others) if others else {})
         for sequence, draft in drafts.items():
@@ -395,7 +395,7 @@ class Scheduler:
         return Output(sequence.request, tuple(tokens), reason, error, sequence.reused)
 
 
-def _forced(request: Request) -> list[int]:
+def _list_forced_tokens(request: Request) -> list[int]:
     """Return the tokens that a request's grammar knows in advance. An error of the grammar shows up when it is used."""
     try:
         return request.grammar.forced() if isinstance(request.grammar, ForcedTokens) else []

@@ -47,7 +47,7 @@ def share_weights(program: Path) -> None:
     used = {files[digest] for digest in large}
     for file in used:
         os.utime(file)  # spares the file from `remove_unused` of another process
-    constants = (_emptied(constant) if constant.name in digests else constant for constant in artifact.constants)
+    constants = (_drop_data(constant) if constant.name in digests else constant for constant in artifact.constants)
     write_artifact(replace(artifact, constants=tuple(constants)), program)
     names = sorted(file.name for file in used)
     (program.parent / SHARED).write_text(json.dumps({"files": names, "constants": digests}), encoding="utf-8")
@@ -113,7 +113,7 @@ def _constants(file: Path) -> dict[str, Constant]:
         return {}
 
 
-def _emptied(constant: Constant) -> Constant:
+def _drop_data(constant: Constant) -> Constant:
     return replace(constant, shape=(0,), data=memoryview(b""))
 
 

@@ -29,15 +29,15 @@ def reference_peer(other: str, program: Compared, inputs: Mapping[str, Given]) -
     given = list(inputs.values())
     if other == REFERENCE:
         values = ProgramValues(program.executable, program.function, given, program.path)
-        return _interpreted(lambda: values.of_model()[RESULTS][0])
+        return _interpret(lambda: values.of_model()[RESULTS][0])
     called = reference(read_model(other))[program.function]
-    return _interpreted(lambda: flat_results(called(*(passed_argument(passed(each)) for each in given))))
+    return _interpret(lambda: flat_results(called(*(passed_argument(passed(each)) for each in given))))
 
 
 COMPARISONS.register(REFERENCE, reference_peer)
 
 
-def _interpreted(run: Callable[[], Sequence[Any]]) -> CalledPeer:
+def _interpret(run: Callable[[], Sequence[Any]]) -> CalledPeer:
     try:
         results = run()
     except RelaxError:

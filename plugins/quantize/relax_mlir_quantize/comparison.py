@@ -85,7 +85,7 @@ def shadowed(variants: Variants, variant: Variant) -> Module:
         before = [[(each, list(each.operands)) for each in operations] for operations in layers]
         scales = variants.scales(made, placement)
         variants.insertion(made, replace(placement, results={}), scales, in_blocks=False).run()
-        clones = [[_cloned(*each) for each in operations] for operations in before]
+        clones = [[_clone_with(*each) for each in operations] for operations in before]
         for operations, others in zip(layers, clones, strict=True):
             for operation, clone in zip(operations, others, strict=True):
                 _use_instead(operation, clone, operations)
@@ -98,7 +98,7 @@ def shadowed(variants: Variants, variant: Variant) -> Module:
     return made
 
 
-def _cloned(operation: Operation, operands: Sequence[Value]) -> Operation:
+def _clone_with(operation: Operation, operands: Sequence[Value]) -> Operation:
     copied: Operation = operation.clone(ip=ir.InsertionPoint.after(operation)).operation
     for place, operand in enumerate(operands):
         copied.operands[place] = operand

@@ -94,7 +94,7 @@ def insert_constant(blocks: MxBlocks, reader: Operation, place: int) -> None:
     value = reader.operands[place]
     with value.owner.location, ir.InsertionPoint(reader):
         dynamic = Dynamic(const(blocks.numbers), const(blocks.scale), const(0, blocks.type.dtype))
-        reader.operands[place] = _restored(dynamic, value, blocks.axis)
+        reader.operands[place] = _restore(dynamic, value, blocks.axis)
 
 
 def insert_at_run_time(value: Value, type_: OperandType, reader: Operation, place: int) -> None:
@@ -102,10 +102,10 @@ def insert_at_run_time(value: Value, type_: OperandType, reader: Operation, plac
     axis = summed_axis(reader, place, value)
     assert axis is not None, "placement refuses others"
     with reader.location, ir.InsertionPoint(reader):
-        rows = relax.reshape(_moved(value, axis, -1), [-1, type_.block])
+        rows = relax.reshape(_move_axis(value, axis, -1), [-1, type_.block])
         scale, zero_point = _scale(rows, type_), const(0, type_.dtype)
         numbers = relax.quantize(rows, scale, zero_point, axis=0, out_dtype=type_.dtype)
-        reader.operands[place] = _restored(Dynamic(numbers, scale, zero_point), value, axis)
+        reader.operands[place] = _restore(Dynamic(numbers, scale, zero_point), value, axis)
 
 
 def _scale(rows: Value, type_: OperandType) -> Value:
@@ -117,17 +117,17 @@ def _scale(rows: Value, type_: OperandType) -> Value:
     return relax.bitcast(relax.astype(code, dtype="ui8"), dtype=_SCALE)
 
 
-def _restored(dynamic: Dynamic, like: Value, axis: int) -> Value:
+def _restore(dynamic: Dynamic, like: Value, axis: int) -> Value:
     """Return the real numbers of blocks in the shape of an operand."""
     real = relax.dequantize(*dynamic, axis=0, out_dtype=dtype_of(like))
     if is_constant(like):
         sizes = [size for size in shape_of(like) or () if isinstance(size, int)]
         sizes.append(sizes.pop(axis))
-        return _moved(relax.reshape(real, sizes), -1, axis)
-    return _moved(relax.reshape(real, relax.shape_of(_moved(like, axis, -1))), -1, axis)
+        return _move_axis(relax.reshape(real, sizes), -1, axis)
+    return _move_axis(relax.reshape(real, relax.shape_of(_move_axis(like, axis, -1))), -1, axis)
 
 
-def _moved(value: Value, start: int, end: int) -> Value:
+def _move_axis(value: Value, start: int, end: int) -> Value:
     """Move an axis of a tensor to another place."""
     order = list(range(len(shape_of(value) or ())))
     order.insert(end % len(order), order.pop(start))

@@ -39,7 +39,7 @@ def _part(value: float, least: float, most: float) -> float:
     return (value - least) / (most - least) if most > least else 0.5
 
 
-def _limited(db: float) -> float:
+def _limit(db: float) -> float:
     return max(min(db, _MOST_DB), -_MOST_DB)
 
 
@@ -55,7 +55,7 @@ def as_text(points: Sequence[Point]) -> str:
     """Return error against size as text, with a list of the points."""
     if not points:
         return "no variant is measured: call explore(), or state a budget\n"
-    places = [(float(each.bytes), _limited(each.snr)) for each in points]
+    places = [(float(each.bytes), _limit(each.snr)) for each in points]
     axes = _axes(places)
     rows = [[" "] * _TEXT_WIDTH for _ in range(_TEXT_HEIGHT)]
     for number, place in enumerate(places):
@@ -71,7 +71,7 @@ def as_text(points: Sequence[Point]) -> str:
         score = "" if point.score is None else f", score {point.score:g}"
         chosen = ", chosen" if point.is_chosen else ""
         lines.append(
-            f"{_mark(number)}  {point.label}: {point.real_layers} layers real, {_limited(point.snr):.1f} dB, "
+            f"{_mark(number)}  {point.label}: {point.real_layers} layers real, {_limit(point.snr):.1f} dB, "
             f"{_size(point.bytes)}{time}{score}{chosen}"
         )
     return "\n".join(lines) + "\n"
@@ -114,20 +114,20 @@ def as_html(
 
 def _bars(layers: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     """Return horizontal bars, two for each layer: its own error, and the accumulated one."""
-    ratios = [_limited(each[name]) for _, each in layers for name in _COLORS if name in each]
+    ratios = [_limit(each[name]) for _, each in layers for name in _COLORS if name in each]
     most = max([*ratios, 1.0])
     made, top, left = [], 8, 200
     for node, each in layers:
         made.append(_words(left - 6, top + 12, node[-30:], "end"))
         for name, color in _COLORS.items():
             if name in each:
-                length = max(_limited(each[name]), 0) / most * (_WIDTH - left - 60)
-                title = f"{node}: {_LEGEND[name]}, {_limited(each[name]):.1f} dB"
+                length = max(_limit(each[name]), 0) / most * (_WIDTH - left - 60)
+                title = f"{node}: {_LEGEND[name]}, {_limit(each[name]):.1f} dB"
                 made.append(
                     f'<rect x="{left}" y="{top}" width="{length:.1f}" height="7" fill="{color}">'
                     f"<title>{html.escape(title)}</title></rect>"
                 )
-                made.append(_words(left + length + 4, top + 7, f"{_limited(each[name]):.1f}", "start"))
+                made.append(_words(left + length + 4, top + 7, f"{_limit(each[name]):.1f}", "start"))
             top += 9
         top += 6
     for name, color in _COLORS.items():
@@ -138,7 +138,7 @@ def _bars(layers: Sequence[tuple[str, Mapping[str, float]]]) -> str:
 
 
 def _plot(points: Sequence[Point], x_of: Callable[[Point], float], shown: Callable[[float], str]) -> str:
-    places = [(x_of(each), _limited(each.snr)) for each in points]
+    places = [(x_of(each), _limit(each.snr)) for each in points]
     axes = _axes(places)
     width, height = _WIDTH - 2 * _MARGIN, _HEIGHT - 2 * _MARGIN
     bottom, right = _MARGIN + height, _MARGIN + width

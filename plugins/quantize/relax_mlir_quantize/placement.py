@@ -168,10 +168,10 @@ class _Placing:
                 self._made.kept.pop(operation, None)
         self._place_values()
         self._explain([(op.name, form.pattern) for op, form in forms])
-        self._made.kept = self._kept_by_weight()
+        self._made.kept = self._list_kept_by_weight()
         return self._made
 
-    def _kept_by_weight(self) -> dict[Operation, str]:
+    def _list_kept_by_weight(self) -> dict[Operation, str]:
         """Return the reasons in program order, operators without a pattern last: nodes show their first reason."""
         kept, last = self._made.kept, len(self._operations)
         order = sorted(kept, key=lambda each: (each in self._unnamed, self._places.get(each, last)))

@@ -117,7 +117,7 @@ class Report:
         if it runs here. Each is compared with the one before. The model is compiled once for each stage. Returns the
         report.
         """
-        self._take(self._studied().errors(_count(samples), progress))
+        self._take(self._require_study().errors(_count(samples), progress))
         return self
 
     def _take(self, measured: Errors) -> None:
@@ -134,7 +134,7 @@ class Report:
         ratio if all other layers are quantized.
         """
         if not self.effects:
-            self.effects = self._studied().effects(_count(samples), progress)
+            self.effects = self._require_study().effects(_count(samples), progress)
         rows = [("node", "alone", "without")]
         rows += [(effect.node, decibels(effect.alone), decibels(effect.without)) for effect in self.effects]
         return table(*rows) + "\n"
@@ -144,7 +144,7 @@ class Report:
 
         Returns all points so far, which the picture shows. The model is compiled for each point.
         """
-        study = self._studied()
+        study = self._require_study()
         if not self.effects:
             self.effects = study.effects(_count(samples))
         order = [effect.place for effect in self.effects]
@@ -166,7 +166,7 @@ class Report:
         """The variants that were measured: their error, size and time."""
         return [] if self._study is None else self._study.points
 
-    def _studied(self) -> Study:
+    def _require_study(self) -> Study:
         if self._study is None:
             raise OptionError("this report has no model to measure: it is not a result of rx.quantize")
         return self._study

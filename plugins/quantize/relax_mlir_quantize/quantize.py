@@ -161,7 +161,7 @@ def quantize(
     variants.calibrate(samples_, lambda count: told(first + count), resume)
     variant = variants.settled({}, codegen)
     refuse_nothing(variant.placement, function)
-    study = Study(variants, variant, samples_, _measured_on(stages.target), codegen)
+    study = Study(variants, variant, samples_, _choose_measuring_target(stages.target), codegen)
     if budget:
         study.variant = variant = BudgetSearch(study, budget, tell).run()
     report = Report.of(variant.placement, study)
@@ -192,7 +192,7 @@ def recipe_and_stages(for_: str | Recipe, layout: str | None = None) -> tuple[Fo
     return found_recipe, stages.insert_before(stages.names[-1], "layout", layout_passes(layout)) if layout else stages
 
 
-def _measured_on(target: str) -> str:
+def _choose_measuring_target(target: str) -> str:
     """Return the target of programs that compare floats and integers. Chips of integers may have no floats."""
     name = target.partition("{")[0]
     return target if "llvm" in (name, *find_target(name).parents) else "llvm"

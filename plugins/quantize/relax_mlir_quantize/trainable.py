@@ -105,7 +105,7 @@ def with_weights(variants: Variants, variant: Variant, arrays: Mapping[str, Any]
     """Return the quantized module of a variant with other weights. Weights that are not named stay."""
     copy = _Copy(variants, variant, ("*",))
     known = copy.arrays()
-    checked = {name: _checked(name, array, known) for name, array in arrays.items()}
+    checked = {name: _check_weight(name, array, known) for name, array in arrays.items()}
     with copy.module.context:
         for weight in copy.weights:
             _set(weight, checked.get(weight.name, known[weight.name]))
@@ -115,7 +115,7 @@ def with_weights(variants: Variants, variant: Variant, arrays: Mapping[str, Any]
     return copy.module
 
 
-def _checked(name: str, value: object, known: Mapping[str, ndarray]) -> ndarray:
+def _check_weight(name: str, value: object, known: Mapping[str, ndarray]) -> ndarray:
     import numpy
 
     if name not in known:

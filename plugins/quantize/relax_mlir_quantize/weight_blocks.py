@@ -65,12 +65,12 @@ class Blocks:
         import numpy
 
         depth, block = self.codes.shape[1], self.type.block
-        zero = _middle(self.type) if self.zero_point is None else _along(self.zero_point.astype("f4"), block, depth)
-        real = (self.codes.astype(numpy.float32) - zero) * _along(self.scale, block, depth)
+        zero = _middle(self.type) if self.zero_point is None else _repeat(self.zero_point.astype("f4"), block, depth)
+        real = (self.codes.astype(numpy.float32) - zero) * _repeat(self.scale, block, depth)
         return numpy.ascontiguousarray(real.T)
 
 
-def _along(numbers: ndarray, block: int, depth: int) -> ndarray:
+def _repeat(numbers: ndarray, block: int, depth: int) -> ndarray:
     return numbers.repeat(block, 1)[:, :depth]
 
 
@@ -99,21 +99,21 @@ def in_blocks(
     depth, columns = weights.shape
     count = -(-depth // type_.block)
     spread = numpy.ones(depth) if importance is None else importance + _LEAST_SPREAD * (importance.mean() or 1.0)
-    factors = _padded(spread[None].astype(numpy.float32), count * type_.block).reshape(1, count, type_.block)
+    factors = _pad_rows(spread[None].astype(numpy.float32), count * type_.block).reshape(1, count, type_.block)
     codes = numpy.empty((columns, depth), numpy.uint8)
     scale = numpy.empty((columns, count), numpy.float32)
     zero = numpy.empty((columns, count), numpy.uint8)
     rows = max(1, _AT_ONCE // (count * type_.block))
     for first in range(0, columns, rows):
         part = slice(first, first + rows)
-        numbers = _padded(weights[:, part].T.astype(numpy.float32), count * type_.block)
+        numbers = _pad_rows(weights[:, part].T.astype(numpy.float32), count * type_.block)
         found = _BlockSearch(numbers.reshape(-1, count, type_.block), factors, type_).run()
         codes[part], scale[part], zero[part] = found[0].reshape(len(numbers), -1)[:, :depth], found[1], found[2]
     blocks = Blocks(type_, codes, scale, None if type_.symmetric else zero)
-    return blocks if mean is None else _balanced(blocks, weights, spread, mean)
+    return blocks if mean is None else _balance(blocks, weights, spread, mean)
 
 
-def _balanced(blocks: Blocks, weights: ndarray, variance: ndarray, mean: ndarray) -> Blocks:
+def _balance(blocks: Blocks, weights: ndarray, variance: ndarray, mean: ndarray) -> Blocks:
     """Return blocks with new codes. Their errors cancel out for the mean of the data.
 
     The squared error of a sum is `Σ variance·d² + (Σ mean·d)²` for errors d of weights. Rows are rounded in order, as
@@ -136,7 +136,7 @@ def _balanced(blocks: Blocks, weights: ndarray, variance: ndarray, mean: ndarray
     return replace(blocks, codes=numpy.where((errors[1] < errors[0])[:, None], made.codes, blocks.codes))
 
 
-def _padded(rows: ndarray, depth: int) -> ndarray:
+def _pad_rows(rows: ndarray, depth: int) -> ndarray:
     import numpy
 
     return numpy.pad(rows, ((0, 0), (0, depth - rows.shape[1])))

@@ -120,7 +120,7 @@ def _calls(journal: Journal, kernels: list[Row]) -> list[Row]:
 
 def _add_reasons_apart(journal: Journal, calls: list[Row]) -> None:
     """Record why a call was not fused with its users."""
-    by_member: dict[_Key, list[int]] = _by_member(calls)
+    by_member: dict[_Key, list[int]] = _group_by_member(calls)
     for fact in journal.of("not-fused"):
         sides = (fact["producer"], fact["consumer"])
         first, second = (by_member.get((side["kernel"], tuple(side["origins"])), []) for side in sides)
@@ -132,7 +132,7 @@ def _add_reasons_apart(journal: Journal, calls: list[Row]) -> None:
                     apart.append(entry)
 
 
-def _by_member(calls: Sequence[Row]) -> dict[_Key, list[int]]:
+def _group_by_member(calls: Sequence[Row]) -> dict[_Key, list[int]]:
     found: dict[_Key, list[int]] = defaultdict(list)
     for number, call in enumerate(calls):
         for member in call["members"]:
@@ -148,7 +148,7 @@ def _by_member(calls: Sequence[Row]) -> dict[_Key, list[int]]:
 def _operators(journal: Journal, calls: Sequence[Row]) -> list[Row]:
     """Return the graph's operators by index, then those created by rules."""
     operators = [_without(fact, "kind", "index") for fact in journal.of("operator")]
-    by_member = _by_member(calls)
+    by_member = _group_by_member(calls)
     for fact in journal.of("legalized"):
         if fact["index"] is None:
             operators.append({"operator": fact["operator"], "origins": fact["origins"], "made": True, "inputs": []})
@@ -165,7 +165,7 @@ def _operators(journal: Journal, calls: Sequence[Row]) -> list[Row]:
 # ---- nodes ----
 
 
-def _by_origin(rows: Iterable[Row]) -> dict[str, list[int]]:
+def _group_by_origin(rows: Iterable[Row]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = defaultdict(list)
     for number, row in enumerate(rows):
         for name in row["origins"]:
@@ -176,7 +176,7 @@ def _by_origin(rows: Iterable[Row]) -> dict[str, list[int]]:
 def _nodes(journal: Journal, operators: Sequence[Row], calls: Sequence[Row]) -> list[Row]:
     """Return the model's own nodes. Nodes of nested functions and graphs are merged into them."""
     facts = journal.of("node")
-    of_node, calls_of = _by_origin(operators), _by_origin(calls)
+    of_node, calls_of = _group_by_origin(operators), _group_by_origin(calls)
     inside: dict[str, list[str]] = defaultdict(list)
     for fact in facts:
         if fact["within"]:

@@ -43,7 +43,7 @@ def float_remainder(x: Number, y: Number) -> Number:
 
     distance = exponent - step_exponent
     rest, _ = repeat_while([fraction.of("ui64") % divisor.of("ui64"), distance], more, shift)
-    found = _scaled(number(rest), step_exponent, x, format_)
+    found = _scale_fraction(number(rest), step_exponent, x, format_)
     found = select(size < step, size, found)
     is_defined = (size < math.inf) & (step > 0.0)
     signed = from_bits(bits_of(found) | (bits_of(x) & ~_largest(x)), x.element)
@@ -58,7 +58,7 @@ def _parts(size: Number, format_: _FloatFormat) -> tuple[Number, Number]:
     return select(is_normal, exponent, 1), select(is_normal, fraction | (1 << format_.fraction), fraction)
 
 
-def _scaled(fraction: Number, exponent: Number, x: Number, format_: _FloatFormat) -> Number:
+def _scale_fraction(fraction: Number, exponent: Number, x: Number, format_: _FloatFormat) -> Number:
     """Return the float of a fraction and an exponent, the inverse of `_parts`. The power of two may be subnormal."""
     normal = exponent > format_.fraction
     bits = select(normal, (exponent - format_.fraction) << format_.fraction, constant(1, "i64") << (exponent - 1))

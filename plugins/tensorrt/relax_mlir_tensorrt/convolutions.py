@@ -95,7 +95,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return sorted(range(len(order)), key=order.__getitem__)
 
 
-def _weighted(
+def _add_weighted(
     converter: Converter, node: FlatNode, add: Callable[..., NetworkLayer], maps: int
 ) -> tuple[NetworkLayer, _Windows]:
     """Add a layer with a constant weight, or with a weight as its second input."""
@@ -121,7 +121,7 @@ def _weighted(
 @converts(*_CONVOLUTIONS, refuse=_refuse_convolution)
 def convolution(converter: Converter, node: FlatNode) -> NetworkTensor:
     maps = _weight_size(node, 0)
-    layer, windows = _weighted(converter, node, converter.network.add_convolution_nd, maps)
+    layer, windows = _add_weighted(converter, node, converter.network.add_convolution_nd, maps)
     layer.post_padding = windows.values("after")
     return _biasable(converter, node, windows, layer)
 
@@ -132,7 +132,7 @@ def _weight_size(node: FlatNode, dimension: int) -> int:
     return size
 
 
-def _after_transposed(call: Call) -> list[int]:
+def _compute_cut(call: Call) -> list[int]:
     """Return the padding after each dimension, which cuts the result. output_padding reduces the cut."""
     windows = windows_of(call).values()
     extra = each_dimension(call.output_padding, len(windows))
@@ -141,7 +141,7 @@ def _after_transposed(call: Call) -> list[int]:
 
 def _refuse_transposed(op: Operation, call: Call) -> str:
     reason = _refuse_convolution(op, call)
-    if not reason and min(_after_transposed(call)) < 0:
+    if not reason and min(_compute_cut(call)) < 0:
         return f"TensorRT does not support output_padding {tuple(call.output_padding)}, which exceeds the end padding"
     return reason
 
@@ -149,8 +149,8 @@ def _refuse_transposed(op: Operation, call: Call) -> str:
 @converts(*_TRANSPOSED, refuse=_refuse_transposed)
 def transposed(converter: Converter, node: FlatNode) -> NetworkTensor:
     maps = _weight_size(node, 1) * node.call.groups
-    layer, windows = _weighted(converter, node, converter.network.add_deconvolution_nd, maps)
-    layer.post_padding = (*(0,) * windows.missing, *_after_transposed(node.call))
+    layer, windows = _add_weighted(converter, node, converter.network.add_deconvolution_nd, maps)
+    layer.post_padding = (*(0,) * windows.missing, *_compute_cut(node.call))
     return _biasable(converter, node, windows, layer)
 
 
@@ -189,7 +189,7 @@ def _refuse_covering(op: Operation, call: Call) -> str:
 @converts(*_POOLS, refuse=_refuse_pool)
 def pool(converter: Converter, node: FlatNode) -> NetworkTensor:
     call, windows = node.call, _Windows.of(node.call)
-    layer = _pooled(converter, node, windows, "MAX" if call.definition.name.startswith("nn.max") else "AVERAGE")
+    layer = _add_pool(converter, node, windows, "MAX" if call.definition.name.startswith("nn.max") else "AVERAGE")
     layer.pre_padding, layer.post_padding = windows.values("before"), windows.values("after")
     layer.average_count_excludes_padding = not call.count_include_pad
     if call.ceil_mode:
@@ -197,7 +197,7 @@ def pool(converter: Converter, node: FlatNode) -> NetworkTensor:
     return _result(converter, node, windows, layer)
 
 
-def _pooled(converter: Converter, node: FlatNode, windows: _Windows, kind: str) -> NetworkLayer:
+def _add_pool(converter: Converter, node: FlatNode, windows: _Windows, kind: str) -> NetworkLayer:
     source = _source(converter, node, windows)
     layer = converter.network.add_pooling_nd(source, getattr(converter.trt.PoolingType, kind), windows.values("taps"))
     layer.stride_nd = windows.values("stride")
@@ -236,4 +236,4 @@ def adaptive_pool(converter: Converter, node: FlatNode) -> NetworkTensor:
         mean = converter.reduce(data, "AVG", range(2, len(node.result.dims)))
         return converter.permuted(mean, _inverse(order_of(layouts["result"])))
     windows = _Windows([Window(tap, tap) for tap in _adaptive_taps(node.call) or []])
-    return _result(converter, node, windows, _pooled(converter, node, windows, "AVERAGE"))
+    return _result(converter, node, windows, _add_pool(converter, node, windows, "AVERAGE"))

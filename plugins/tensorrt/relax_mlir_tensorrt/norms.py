@@ -71,7 +71,7 @@ def _affine(converter: Converter, node: FlatNode, tensor: NetworkTensor, shape: 
     return tensor
 
 
-def _normalized(
+def _add_normalization(
     converter: Converter, node: FlatNode, data: NetworkTensor, rank: int, sizes: Sequence[int]
 ) -> NetworkTensor:
     """Normalize over the last dimensions, which have these sizes. The layer requires scale and bias inputs."""
@@ -90,7 +90,7 @@ def layer_norm(converter: Converter, node: FlatNode) -> NetworkTensor:
     dims = node.operands[0].dims
     axes = normal_axes(node.call)
     sizes = [size for size in dims[axes[0] :] if isinstance(size, int)]
-    y = _normalized(converter, node, converter.tensor(node.operands[0]), len(dims), sizes)
+    y = _add_normalization(converter, node, converter.tensor(node.operands[0]), len(dims), sizes)
     return _affine(converter, node, y, [*(1,) * axes[0], *sizes])
 
 
@@ -102,7 +102,7 @@ def group_norm(converter: Converter, node: FlatNode) -> NetworkTensor:
     groups = node.call.attributes.get("num_groups", known[0])
     count = prod(known) // groups
     rows = converter.reshaped(converter.tensor(node.operands[0]), [batch, groups, count])
-    y = converter.reshaped(_normalized(converter, node, rows, 3, [count]), [batch, *sizes])
+    y = converter.reshaped(_add_normalization(converter, node, rows, 3, [count]), [batch, *sizes])
     return _affine(converter, node, y, [1, known[0], *(1 for _ in known[1:])])
 
 

@@ -24,7 +24,7 @@ def litert_peer(path: str, inputs: Mapping[str, Any], threads: int) -> tuple[str
         )
     except (ValueError, RuntimeError) as error:
         raise _refusal(path, error) from None
-    given = _by_place(interpreter, inputs, path)
+    given = _index_inputs(interpreter, inputs, path)
 
     def run() -> dict[str, Any]:
         try:
@@ -44,7 +44,7 @@ def litert_peer(path: str, inputs: Mapping[str, Any], threads: int) -> tuple[str
     return "LiteRT without delegates", run
 
 
-def _by_place(interpreter: Any, inputs: Mapping[str, Any], path: str) -> dict[int, Any]:
+def _index_inputs(interpreter: Any, inputs: Mapping[str, Any], path: str) -> dict[int, Any]:
     """Return the inputs by the interpreter's indices: by name, or in order if the names differ."""
     import numpy
 

@@ -76,7 +76,7 @@ def read_program(
             "a Module is traced with arguments: from_torch(model, args=(torch.randn(1, 3, 224, 224),))",
             notes=["an ExportedProgram (torch.export.export) needs none"],
         )
-    return _exported(torch, source, tuple(args or ()), dict(kwargs or {}), dynamic_shapes)
+    return _export_model(torch, source, tuple(args or ()), dict(kwargs or {}), dynamic_shapes)
 
 
 def _refuse_arguments(what: str, *given: object) -> None:
@@ -121,11 +121,11 @@ def _has_converter(operator: object) -> bool:
     return any(find(name) is not None for find in (find_converter, find_complex_converter) for name in names)
 
 
-def _exported(
+def _export_model(
     torch: ModuleType, model: Module, args: tuple[object, ...], kwargs: dict[str, object], dynamic_shapes: object
 ) -> ExportedProgram:
     _check_device(model)
-    trained = sorted(set(_trained(model))) if model.training else []
+    trained = sorted(set(_yield_trained_kinds(model))) if model.training else []
     if trained:
         warnings.warn(
             f"the model is in training mode, and so are {', '.join(trained[:4])} in the program; "
@@ -170,7 +170,7 @@ def _check_device(model: Module) -> None:
             )
 
 
-def _trained(model: Module) -> Iterator[str]:
+def _yield_trained_kinds(model: Module) -> Iterator[str]:
     """Yield the kinds of a model's modules that compute something else in training mode."""
     for module in model.modules():
         kind = type(module).__name__

@@ -106,7 +106,7 @@ def multi_head_attention(
     else:
         scores = q @ k.transpose(-2, -1) * (embed_dim // num_head) ** -0.5
         if mask is not None:
-            scores = scores.masked_fill(_of_rank_4(mask, mask_type), float("-inf"))
+            scores = scores.masked_fill(_expand_mask(mask, mask_type), float("-inf"))
         weights = torch.softmax(scores, -1)
         heads = weights @ v
         weights = weights.mean(1) if average_attn_weights else weights
@@ -114,7 +114,7 @@ def multi_head_attention(
     return out, weights if need_weights else query.new_empty(0)
 
 
-def _of_rank_4(mask: Tensor, mask_type: int | None) -> Tensor:
+def _expand_mask(mask: Tensor, mask_type: int | None) -> Tensor:
     hidden = mask.bool()
     if mask_type == _BY_KEY:
         return hidden[:, None, None, :]

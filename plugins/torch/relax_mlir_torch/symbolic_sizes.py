@@ -235,14 +235,14 @@ class Expressions:
         if expression in (True, False):
             return bool(expression)
         if (name := type(expression).__name__) == "Piecewise":
-            return self._of_cases(expression.args)
+            return self._select_case(expression.args)
         given = [self._of(arg) for arg in expression.args]
         try:
             return self.applied(name, given)
         except SymbolError as error:
             raise Unsupported(f"the size {expression}: {error}") from None
 
-    def _of_cases(self, cases: Sequence[tuple[Any, Any]]) -> Scalar:
+    def _select_case(self, cases: Sequence[tuple[Any, Any]]) -> Scalar:
         """Return the value of the first case with a true condition. The last condition is always true."""
         *firsts, (last, _) = cases
         found = self._of(last)
@@ -266,7 +266,7 @@ class Expressions:
         if name == "RoundDecimal":
             return _round(*scalars)
         if name in _FLOATS or name.startswith(_FUNCTION) or any(map(_is_float, scalars)):
-            return _in_floats(name, scalars)
+            return _compute_in_floats(name, scalars)
         of_sizes = [sizes.of_scalar(each) if isinstance(each, Value) else each for each in scalars]
         if name == "Add":
             return reduce(sizes.plus, of_sizes)
@@ -337,7 +337,7 @@ def _decide(name: str, given: Sequence[Size]) -> bool | None:
 _FUNCTION = "OpaqueUnaryFn_"
 
 
-def _in_floats(name: str, scalars: Sequence[Scalar]) -> Scalar:
+def _compute_in_floats(name: str, scalars: Sequence[Scalar]) -> Scalar:
     operands = [sizes.as_scalar(each, "f64") for each in scalars]
     if name.startswith(_FUNCTION):
         return Value(ssa=_function(name.removeprefix(_FUNCTION), operands[0]))

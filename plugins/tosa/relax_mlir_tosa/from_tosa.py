@@ -50,15 +50,15 @@ def _read(source: str | bytes | Path, context: Context) -> MlirModule:
     name = "<tosa>"
     if isinstance(source, Path) or (isinstance(source, str) and source.endswith((".mlir", ".mlirbc"))):
         source, name = content_of(Path(source)), str(source)
-    return read_program(source, name, context, _parsed, _TRIAL)
+    return read_program(source, name, context, _parse_program, _TRIAL)
 
 
 def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
     """Read a program in a process that may crash."""
-    return program_on_trial(data, name, _parsed)
+    return program_on_trial(data, name, _parse_program)
 
 
-def _parsed(source: str | bytes, name: str, context: Context) -> MlirModule:
+def _parse_program(source: str | bytes, name: str, context: Context) -> MlirModule:
     allowed = context.allow_unregistered_dialects
     # Operations without a converter are reported together.
     context.allow_unregistered_dialects = True

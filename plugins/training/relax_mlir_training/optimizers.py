@@ -139,7 +139,7 @@ class Optimizer(ABC):
         return [*after, *counted, *(each for kind in states for each in kind)]
 
 
-def _decayed(x: Tensor, gradient: Tensor, weight_decay: float) -> Tensor:
+def _add_decay(x: Tensor, gradient: Tensor, weight_decay: float) -> Tensor:
     return gradient + weight_decay * x if weight_decay else gradient
 
 
@@ -151,7 +151,7 @@ class SGD(Optimizer):
     weight_decay: float = 0.0
 
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:
-        return [x - step.rate(x) * _decayed(x, gradient, self.weight_decay)]
+        return [x - step.rate(x) * _add_decay(x, gradient, self.weight_decay)]
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class MomentumSGD(Optimizer):
 
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:
         (velocity,) = states
-        gradient = _decayed(x, gradient, self.weight_decay)
+        gradient = _add_decay(x, gradient, self.weight_decay)
         share = gradient if self.dampening == 0 else (1 - self.dampening) * gradient
         velocity = self.momentum * velocity + share
         direction = gradient + self.momentum * velocity if self.nesterov else velocity
@@ -198,7 +198,7 @@ class Adam(Optimizer):
             raise self._refused("betas", "must be two numbers below 1")
 
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:
-        return self._moved(step, x, _decayed(x, gradient, self.weight_decay), *states)
+        return self._moved(step, x, _add_decay(x, gradient, self.weight_decay), *states)
 
     def _moved(self, step: Update, x: Tensor, gradient: Tensor, mean: Tensor, square: Tensor) -> Sequence[Tensor]:
         of_mean, of_square = self.betas

@@ -110,13 +110,13 @@ def _other(decision: Decision, taken: Taken, random: Random) -> Taken:
     """Return a decision near another one, or any."""
     if isinstance(decision, TileDecision):
         assert isinstance(taken, tuple)
-        return _moved(decision, taken, random)
+        return _move_factor(decision, taken, random)
     assert isinstance(taken, int)
     near = (taken - 1, taken + 1, random.randrange(len(decision.values)))
     return min(max(random.choice(near), 0), len(decision.values) - 1)
 
 
-def _moved(decision: TileDecision, taken: tuple[int, ...], random: Random) -> tuple[int, ...]:
+def _move_factor(decision: TileDecision, taken: tuple[int, ...], random: Random) -> tuple[int, ...]:
     """Move a prime factor from one factor to another, unless the last factor becomes too large."""
     if not (sources := [place for place, factor in enumerate(taken) if factor > 1]) or len(taken) < 2:
         return taken

@@ -68,18 +68,18 @@ def _adapted(space: Space, kernel: TunedKernel) -> Plans | None:
     for choice in space.choices:
         if (text := kernel.plans[choice.place]) == kernel.default[choice.place]:
             continue
-        if (fitted := _fitted(choice, text, space)) is None:
+        if (fitted := _fit_plan(choice, text, space)) is None:
             return None
         plans[choice.place] = fitted
     return tuple(plans) if space.fits(plans) else None
 
 
-def _fitted(choice: PlanChoice, text: str, space: Space) -> str | None:
+def _fit_plan(choice: PlanChoice, text: str, space: Space) -> str | None:
     try:
         plan, default = parse_plan(text), parse_plan(space.default[choice.place])
         if not isinstance(plan, Plan) or not isinstance(default, Plan):
             return None
-        for each in (_clipped(plan, choice.op), plan):
+        for each in (_clip_plan(plan, choice.op), plan):
             try:
                 check_plan(choice.op, each, space.machine)
             except Decline:
@@ -100,7 +100,7 @@ def _sizes(plan: Plan, op: StructuredOp) -> dict[int, int | None]:
     return sizes
 
 
-def _clipped(plan: Plan, op: StructuredOp) -> Plan:
+def _clip_plan(plan: Plan, op: StructuredOp) -> Plan:
     """Return a plan with tiles, blocks and panels that are no longer than the loops."""
     sizes = _sizes(plan, op)
     tile = {}

@@ -192,7 +192,7 @@ class _PlacementSearch:
         ratios.update(self._ratios([each for form in forms for each in self._planned(form)]))
         best = min(ratios, key=lambda each: ratios[each])
         self._best = ratios[best]
-        best = self._improved(best, forms)
+        best = self._improve_placement(best, forms)
         best = self._with_options(best)
         return self._result(best, {each: ratios[each] for each in working})
 
@@ -298,7 +298,7 @@ class _PlacementSearch:
             self._tell(candidate.name)
         return ratios
 
-    def _improved(self, best: Candidate, forms: Sequence[_SeenModel]) -> Candidate:
+    def _improve_placement(self, best: Candidate, forms: Sequence[_SeenModel]) -> Candidate:
         """Return the placement after changes that made the whole program faster."""
         form = next(
             (seen_model for seen_model in forms if best.owners and set(best.codegens) == set(seen_model.codegens)), None

@@ -84,7 +84,7 @@ def check_random_plans(
                 _add_wrong(found, f"{case.name}: {problem}\n{case.module}", tell)
             for task in tasks_of(case.module, target):
                 most = min(_PLANS, count - found.plans)
-                for outcome, text in _checked(task, target, most, random, runner):
+                for outcome, text in _check(task, target, most, random, runner):
                     found.plans += 1
                     if text:
                         _add_wrong(found, f"{case.name}: {text}", tell)
@@ -104,7 +104,7 @@ def _add_wrong(checked: Checked, text: str, tell: Callable[[str], object]) -> No
     tell(text)
 
 
-def _checked(task: Task, target: str, most: int, random: Random, runner: LocalRunner) -> Iterator[tuple[Outcome, str]]:
+def _check(task: Task, target: str, most: int, random: Random, runner: LocalRunner) -> Iterator[tuple[Outcome, str]]:
     """Yield the outcomes of a kernel's random plans, each with a text that reproduces it if it is wrong."""
     space = plan_space(rx.lower(task.module, target, pipeline=planned(rx.stages(target))), target)
     plans = random_plans(space, most, random)
@@ -198,11 +198,11 @@ def _convolution(random: Random) -> Case:
     return _case(
         *("convolution", dtype, shapes),
         lambda x, w: relax.nn.conv2d(x, w, strides=(stride, stride), data_layout="NHWC", kernel_layout="HWIO"),
-        lambda x, w: _convolved(x, w, stride),
+        lambda x, w: _convolve(x, w, stride),
     )
 
 
-def _convolved(x: ndarray, w: ndarray, stride: int) -> ndarray:
+def _convolve(x: ndarray, w: ndarray, stride: int) -> ndarray:
     import numpy
 
     windows = numpy.lib.stride_tricks.sliding_window_view(x, w.shape[:2], axis=(1, 2))[:, ::stride, ::stride]

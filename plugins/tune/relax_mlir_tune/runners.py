@@ -162,7 +162,7 @@ class DaskRunner:
                 self._cluster.submit(self._comparison(default, again, job, turns, has_default=False))
             else:
                 each, seconds = built[call.arguments[1].key].pop()
-                yield _compared(each, answer, seconds)
+                yield _compare_on_board(each, answer, seconds)
 
     def _default(self, job: KernelJob) -> Built:
         key = job.key, job.threads
@@ -201,7 +201,7 @@ def _outcome(plans: Plans, answer: Answer) -> Outcome:
     return Outcome(plans, problem=answer.ended or reason_of(answer.error or TypeError("no outcome")))
 
 
-def _compared(plans: Plans, answer: Answer, seconds: float) -> Outcome:
+def _compare_on_board(plans: Plans, answer: Answer, seconds: float) -> Outcome:
     """Return the outcome of a comparison on a board, after seconds of compilation."""
     if (value := answer.value) is None:
         return Outcome(plans, problem=answer.ended or reason_of(answer.error or TypeError("no outcome")))

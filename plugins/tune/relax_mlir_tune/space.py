@@ -89,7 +89,7 @@ class Space:
 
     def _has_plan(self, operation: Operation, text: str) -> bool:
         """Check that an operation has a plan that this space can change."""
-        plan = _parsed(text)
+        plan = _parse_optional_plan(text)
         try:
             return isinstance(plan, Plan) and self.can_change(analyze(operation), plan)
         except Decline:
@@ -107,7 +107,7 @@ class Space:
         """Return plans with a changed operation, or None if no change fits."""
         for _ in range(_DRAWS):
             choice = random.choice(self.choices)
-            plan = _parsed(plans[choice.place])
+            plan = _parse_optional_plan(plans[choice.place])
             assert isinstance(plan, Plan)
             try:
                 plan = self.changed(choice.op, plan, random)
@@ -141,7 +141,7 @@ class Space:
         """Return numbers that describe plans, for a model of their times."""
         found: list[float] = []
         for choice in self.choices:
-            plan = _parsed(plans[choice.place])
+            plan = _parse_optional_plan(plans[choice.place])
             assert isinstance(plan, Plan)
             found += self.numbers(choice.op, plan)
         return found
@@ -171,7 +171,7 @@ def machine_of(target: str) -> rx.Machine:
     return rx.find_backend(chosen.name).machine(chosen)
 
 
-def _parsed(text: str) -> object:
+def _parse_optional_plan(text: str) -> object:
     return parse_plan(text) if text else None
 
 

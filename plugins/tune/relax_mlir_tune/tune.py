@@ -204,7 +204,7 @@ def tune(
     return found
 
 
-def _compared(search: KernelSearch) -> str:
+def _describe_comparison(search: KernelSearch) -> str:
     """Return how the compiler's own plan compares with the rule that a user has registered."""
     if (own := search.outcomes.get(search.own)) is None:
         return ""
@@ -349,7 +349,7 @@ class _TuningRun:
         end = search.run(trials, measure, self._budget.is_over)
         tuned.winner = search.winner(measure)
         tuned.is_open = False
-        tuned.note = "; ".join(filter(None, [_compared(search), end]))
+        tuned.note = "; ".join(filter(None, [_describe_comparison(search), end]))
         if tuned.winner is not None:
             self._write(task, structure, search, tuned.winner)
 

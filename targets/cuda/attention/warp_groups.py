@@ -132,7 +132,7 @@ class GroupRectangle(MatrixRectangle):
             # the wait.
             flat = [column.value for tiles in powers for columns in tiles for column in columns]
             waited = wait_for([*totals, *flat], 0, before.words)
-            totals, powers = waited[: len(totals)], _nested(waited[len(totals) :])
+            totals, powers = waited[: len(totals)], _nest_rows(waited[len(totals) :])
             scaled = [
                 (number(total) * number(lane_of(factors[_row(place)], 0))).value for place, total in enumerate(totals)
             ]
@@ -228,7 +228,7 @@ def _row(place: int) -> int:
     return place % NUMBERS_OF_COLUMNS // 2
 
 
-def _nested(flat: Sequence[Value]) -> Rows:
+def _nest_rows(flat: Sequence[Value]) -> Rows:
     pairs = [[number(value) for value in flat[place : place + 2]] for place in range(0, len(flat), 2)]
     return [pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]]
 

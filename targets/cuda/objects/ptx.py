@@ -213,10 +213,10 @@ def _check_defined(code: Any, gpu_module: Operation) -> None:
     for function in code.functions:
         name = function.name
         if function.is_declaration and not name.startswith("llvm.") and name not in _OF_DEVICES:
-            raise _undefined(name, gpu_module)
+            raise _make_undefined_error(name, gpu_module)
 
 
-def _undefined(name: str, gpu_module: Operation) -> RelaxError:
+def _make_undefined_error(name: str, gpu_module: Operation) -> RelaxError:
     named = [op for op in operations_named(gpu_module, "llvm.call") if "callee" in op.attributes]
     calls = [op for op in named if callee_of(op) == name]
     place = str((calls[0] if calls else gpu_module).location)

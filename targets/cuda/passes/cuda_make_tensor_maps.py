@@ -109,23 +109,23 @@ def _box(described: Operation) -> list[int]:
 def _words(seen: Value, box: Sequence[int], bytes_: int) -> list[int]:
     """Return the description for the host's function (targets/host/library/device_tensor_maps.mlir)."""
     strides = [each * bytes_ for each in seen.type.get_strides_and_offset()[0]]
-    sizes = _filled(reversed(seen.type.shape), 1)
+    sizes = _fill_axes(reversed(seen.type.shape), 1)
     return [
         _TYPES[bytes_],
         len(box),
         *sizes,
-        *_filled(list(reversed(strides))[1:], 0)[: _MOST_AXES - 1],
-        *_in_pairs(_filled(reversed(box), 1)),
-        *_in_pairs([1] * _MOST_AXES),
+        *_fill_axes(list(reversed(strides))[1:], 0)[: _MOST_AXES - 1],
+        *_pack_pairs(_fill_axes(reversed(box), 1)),
+        *_pack_pairs([1] * _MOST_AXES),
     ]
 
 
-def _filled(values: Iterable[int], rest: int) -> list[int]:
+def _fill_axes(values: Iterable[int], rest: int) -> list[int]:
     found = list(values)
     return [*found, *[rest] * (_MOST_AXES - len(found))]
 
 
-def _in_pairs(values: Sequence[int]) -> list[int]:
+def _pack_pairs(values: Sequence[int]) -> list[int]:
     """Pack 32-bit numbers into words, two in each."""
     return [low | high << 32 for low, high in zip(values[::2], [*values[1::2], 0], strict=True)]
 

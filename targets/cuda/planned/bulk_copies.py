@@ -162,11 +162,11 @@ class _CopiedMatrix:
         staged, joined = self.staged, self.staged.tile.plan.joined
         known = {staged.tile.steps: first_step, staged.side: origin.starts[staged.side]}
         return [
-            _as_i32(known[axis.chain] if axis.chain in known else self._in_batch(origin, joined[axis.chain]))
+            _as_i32(known[axis.chain] if axis.chain in known else self._linearize_batch(origin, joined[axis.chain]))
             for axis in self.axes
         ]
 
-    def _in_batch(self, origin: Origin, loops: Sequence[int]) -> Number:
+    def _linearize_batch(self, origin: Origin, loops: Sequence[int]) -> Number:
         """Return the linear index of a block in nested batch loops."""
         place = as_index(0)
         for dim in loops:

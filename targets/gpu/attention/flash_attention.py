@@ -186,7 +186,7 @@ class Rectangle:
         self.start, self.column = start, column
         heads = self.given.heads
         queries = tile.queries if is_same(heads, 1) else as_index(tile.queries) // heads + 2
-        first, self.last = seen_keys(self.what, self._of_row(as_index(start))[0], queries, self.given.keys)
+        first, self.last = seen_keys(self.what, self._split_row(as_index(start))[0], queries, self.given.keys)
         first, self.last = maximum(first, begin), minimum(self.last, end)
         none, zero = constant(-math.inf, wide), constant(0, wide)
         nothing = [constant_value(0, loaded_type(element(wide), tile.lanes))] * (tile.rows * tile.vectors)
@@ -211,7 +211,7 @@ class Rectangle:
         whole = [of_threads(lambda x, y: x + y, [each]) for each in sums]
         return most, whole, [totals[row * tile.vectors : (row + 1) * tile.vectors] for row in range(tile.rows)]
 
-    def _of_row(self, row: Number) -> tuple[Number, Size]:
+    def _split_row(self, row: Number) -> tuple[Number, Size]:
         """Return the query and the head of a row."""
         if is_same(self.given.heads, 1):
             return row, self.given.head
@@ -252,7 +252,7 @@ class Rectangle:
     def _adjusted(self, scores: Sequence[Number], row: int, key: Number) -> list[Number]:
         """Scale the scores, add the biases, and replace the scores of unseen keys by -inf."""
         what = self.what
-        own, head = self._of_row(as_index(self.start) + self.row + row)
+        own, head = self._split_row(as_index(self.start) + self.row + row)
         adjusted = []
         for index, score in enumerate(scores):
             place = key + self.across * self.tile.keys + index
@@ -312,7 +312,7 @@ class Rectangle:
         for row in range(self.tile.rows):
             own = as_index(self.start) + self.row + row
             is_some = None if is_multiple(self.rows, self.tile.queries) else own < as_index(self.rows)
-            loops.when_all([is_some], partial(put, row, *self._of_row(own)))
+            loops.when_all([is_some], partial(put, row, *self._split_row(own)))
 
     def _each_total(self, totals: Sequence[Sequence[Number]], row: int, put: Callable[[Number, Number], None]) -> None:
         """Emit `put` for each of a row's totals that exists, with its column."""
@@ -329,7 +329,7 @@ class Rectangle:
 
     def _bring_queries(self, place: Number) -> None:
         def at(row: Number, column: Number) -> list[Size]:
-            query, head = self._of_row(row)
+            query, head = self._split_row(row)
             return self.given.query.at(self.given.sequence, query, head, column)
 
         block = _Brought(self.given.query.rows.tensor, at, self.given.size)

@@ -48,12 +48,12 @@ class Scan:
 def scan_rows(rows: Size, count: Size, scan: Scan) -> None:
     """Emit a scan of rows of `count` elements each."""
     if isinstance(count, int):
-        _by_rows(rows, count, scan) if count <= _FEW_SPANS * SPAN else _by_spans(rows, count, scan)
+        _scan_rows(rows, count, scan) if count <= _FEW_SPANS * SPAN else _scan_spans(rows, count, scan)
         return
-    when(count <= _FEW_SPANS * SPAN, lambda: _by_rows(rows, count, scan), lambda: _by_spans(rows, count, scan))
+    when(count <= _FEW_SPANS * SPAN, lambda: _scan_rows(rows, count, scan), lambda: _scan_spans(rows, count, scan))
 
 
-def _by_rows(rows: Size, count: Size, scan: Scan) -> None:
+def _scan_rows(rows: Size, count: Size, scan: Scan) -> None:
     """Emit a scan with one block per row."""
 
     def whole(row: Number) -> None:
@@ -77,7 +77,7 @@ def scan_row(row: Number, count: Size, scan: Scan) -> Number:
     return found[0]
 
 
-def _by_spans(rows: Size, count: Size, scan: Scan) -> None:
+def _scan_spans(rows: Size, count: Size, scan: Scan) -> None:
     """Emit a scan with one block per span."""
     spans = (count + SPAN - 1) // SPAN
 
@@ -101,7 +101,7 @@ def _by_spans(rows: Size, count: Size, scan: Scan) -> None:
             lambda row, span, before, _: store(before, totals, row, span),
             scan.finish,
         )
-        _by_rows(rows, spans, before_each)
+        _scan_rows(rows, spans, before_each)
         each_span(rescan)
 
     scratch([rows, spans], element(scan.dtype), with_totals)

@@ -36,7 +36,7 @@ class RowsForm(FusedForm):
     @classmethod
     def of(cls, group: Group, limits: Limits) -> RowsForm | None:
         if isinstance(group, SharedLoop):
-            return cls._of_loop(group, limits)
+            return cls._make_for_loop(group, limits)
         if not isinstance(group, Collapsed):
             return None
         points = Points(group.fused.main)
@@ -47,7 +47,7 @@ class RowsForm(FusedForm):
         return cls(group.fused.ops, limits, group.count, shape)
 
     @classmethod
-    def _of_loop(cls, loop: SharedLoop, limits: Limits) -> RowsForm | None:
+    def _make_for_loop(cls, loop: SharedLoop, limits: Limits) -> RowsForm | None:
         if (rows := rows_of(loop.op)) is None:
             return None
         shape = rows.shape().within(limits.most_threads)

@@ -83,7 +83,7 @@ def fused_in(block: Block) -> list[Fused]:
         if op.name != "linalg.generic" or op in taken or not GenericOp(op).reductions:
             continue
         before, behind = ops[:place], ops[place + 1 :]
-        mine = _planned(op, before, behind) or _unplanned(op, before, behind)
+        mine = _fuse_planned(op, before, behind) or _fuse_unplanned(op, before, behind)
         if (mine.plan or len(mine.ops) > 1) and taken.isdisjoint(mine.ops):
             all_fused.append(mine)
             taken.update(mine.ops)
@@ -104,12 +104,12 @@ def _plan(op: Operation) -> Plan | None:
     return plan if isinstance(plan, Plan) else None
 
 
-def _unplanned(op: Operation, before: Sequence[Operation], behind: Sequence[Operation]) -> Fused:
+def _fuse_unplanned(op: Operation, before: Sequence[Operation], behind: Sequence[Operation]) -> Fused:
     group = group_of(op, before, behind, _follows, touches)
     return Fused(group.starts, op, group.epilogues)
 
 
-def _planned(op: Operation, before: Sequence[Operation], behind: Sequence[Operation]) -> Fused | None:
+def _fuse_planned(op: Operation, before: Sequence[Operation], behind: Sequence[Operation]) -> Fused | None:
     if (plan := _plan(op)) is None:
         return None
     group = group_of(op, before, behind, _is_planned_to_follow, touches)

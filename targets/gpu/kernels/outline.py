@@ -58,7 +58,7 @@ class Kernels:
         launch = _launch(ops[-1], symbol_name(kernel), blocks, threads, parts)
         block = body_of(kernel)
         end = operations_of(block)[-1]
-        made = _received(passed, block, end)
+        made = _map_received(passed, block, end)
         with ir.InsertionPoint(end):
             for op in again:
                 copied = op.clone().operation
@@ -157,7 +157,7 @@ def _parts(value: Value, before: Operation) -> list[Value]:
         return [pointer_of(value), *(size(value, axis).value for axis in open_axes)]
 
 
-def _received(passed: Sequence[Value], block: Block, end: Operation) -> dict[Value, Value]:
+def _map_received(passed: Sequence[Value], block: Block, end: Operation) -> dict[Value, Value]:
     """Map each passed value to its value in the kernel."""
     arguments = iter(block.arguments)
     values: dict[Value, Value] = {}

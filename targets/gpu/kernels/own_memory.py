@@ -67,7 +67,7 @@ def _put_on_stack(loop: Operation, alloc: Operation) -> None:
 def _put_outside(op: Operation, alloc: Operation, steps: Number | None, before: Operation) -> Value:
     memref = alloc.results[0]
     type_ = memref.type
-    open_sizes = iter([_outside(op, value) for value in alloc.operands])
+    open_sizes = iter([_move_outside(op, value) for value in alloc.operands])
     shape = [next(open_sizes) if known == DYNAMIC else known for known in type_.shape]
     with ir.InsertionPoint(before):
         if steps is None:
@@ -86,7 +86,7 @@ def _put_outside(op: Operation, alloc: Operation, steps: Number | None, before: 
     return outside
 
 
-def _outside(op: Operation, value: Value) -> Value:
+def _move_outside(op: Operation, value: Value) -> Value:
     """Return a size that is available in front of the operation.
 
     Raises RelaxError if the operation computes the size itself.
@@ -96,7 +96,7 @@ def _outside(op: Operation, value: Value) -> Value:
         return value
     if maker is None or maker.name not in _SIZES and not maker.name.startswith(("arith.", "affine.apply")):
         raise located_error("a kernel cannot allocate memory of a size that it computes itself", op.location)
-    operands = [_outside(op, operand) for operand in maker.operands]
+    operands = [_move_outside(op, operand) for operand in maker.operands]
     with ir.InsertionPoint(op):
         copied = maker.clone().operation
         for place, operand in enumerate(operands):

@@ -32,7 +32,7 @@ class MergeKernels(Pass):
         for function in functions_in(op):
             own = operations_named(function, "gpu.launch_func")
             launches += own if asserting.isdisjoint(map(launched, own)) else []
-        instead = _merged([kernels[name] for name in dict.fromkeys(map(launched, launches))])
+        instead = _merge_duplicates([kernels[name] for name in dict.fromkeys(map(launched, launches))])
         with op.context:
             for launch in launches:
                 module, name = launch.attributes["kernel"].value
@@ -43,7 +43,7 @@ class MergeKernels(Pass):
                 op.attributes[KERNELS] = ir.ArrayAttr.get(kept)
 
 
-def _merged(kernels: list[Operation]) -> dict[str, str]:
+def _merge_duplicates(kernels: list[Operation]) -> dict[str, str]:
     """Erase duplicate kernels, and map the name of each to its equivalent."""
     first: dict[str, Operation] = {}
     instead: dict[str, str] = {}

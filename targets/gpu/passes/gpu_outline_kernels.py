@@ -161,14 +161,14 @@ class _HostCode:
         own = form.own_memory()
         read: Operation | None = None
         for result in [each for op in group for each in op.results if _is_used_outside(each, group)]:
-            slot, stored, read = _through_memory(result, ops, last, read)
+            slot, stored, read = _pass_through_memory(result, ops, last, read)
             own.append(slot)
             ops.append(stored)
         launch = self._launch(replace(form, ops=ops))
         _end(own, read or launch)
 
 
-def _through_memory(
+def _pass_through_memory(
     result: Value, ops: Sequence[Operation], last: Operation, after: Operation | None
 ) -> tuple[Value, Operation, Operation]:
     """Pass a kernel's result to the host through memory. Return the memory, the store and the host's load."""

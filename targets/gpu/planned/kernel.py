@@ -52,7 +52,7 @@ class Kernel:
         self.thread = thread
         self.origin = self._origin(block)
         self.results = Results(group, self.tile, self.loops, self.origin.batch, self._points(), self._points(True))
-        self.staged = [self._staged(operand) for operand in group.plan.shared]
+        self.staged = [self._stage_operand(operand) for operand in group.plan.shared]
         #: Inputs that are not read while products are summed.
         self.brought = inputs_of_none(self.op, [each.factor for each in self.staged])
         self.fixed: dict[tuple[int, int, int], Value] = {}
@@ -66,7 +66,7 @@ class Kernel:
         self.part: tuple[Number, Size] | None = None if dim is None else (self.origin.batch[dim], self.loops.sizes[dim])
         self._first_block: Size = 0
 
-    def _staged(self, operand: int) -> Staged:
+    def _stage_operand(self, operand: int) -> Staged:
         side = side_of(self.op, self.tile, operand)
         assert side is not None
         if (made := made_of(self.op, operand)) is not None:
@@ -165,7 +165,7 @@ class Kernel:
 
     def summed(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
         """Return the sums over all steps. Blocks of steps are staged in shared memory."""
-        return (self._in_turn if self.stages == 1 else self._pipelined)(memories, count, first)
+        return (self._in_turn if self.stages == 1 else self._load_ahead)(memories, count, first)
 
     def read_fixed(self) -> None:
         """Load the inputs that do not change along the steps into registers."""
@@ -192,7 +192,7 @@ class Kernel:
 
         return loops.for_range(0, count, inside, *first)
 
-    def _pipelined(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
+    def _load_ahead(self, memories: Sequence[Value], count: Size, first: Sequence[Value]) -> list[Value]:
         """Load the next block of steps into registers during the computation, then store it in the other stage."""
         self._put(memories, 0, self._fetch_if(as_index(0), count))
         wait_for_block()

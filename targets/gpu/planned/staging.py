@@ -279,12 +279,12 @@ class MadeStaged(Staged):
             count = len(self._loads(operand)[0])
             read[operand] = left[:count]
             del left[:count]
-        value = self._of_steps(read) if self.along == self.tile.steps else self._of_side(read)
+        value = self._evaluate_steps(read) if self.along == self.tile.steps else self._evaluate_side(read)
         if left:
             value = select(number(left[0]), number(value), number(constant_value(0, value.type))).value
         return value
 
-    def _of_steps(self, read: Mapping[int, Sequence[Value]]) -> Value:
+    def _evaluate_steps(self, read: Mapping[int, Sequence[Value]]) -> Value:
         of_steps = {operand: self.unit.of_steps(operand, values) for operand, values in read.items()}
         lanes = Lanes(self.op, 1, self.hoisted)
         made = [
@@ -293,7 +293,7 @@ class MadeStaged(Staged):
         ]
         return made[0] if len(made) == 1 else from_elements(made)
 
-    def _of_side(self, read: Mapping[int, Sequence[Value]]) -> Value:
+    def _evaluate_side(self, read: Mapping[int, Sequence[Value]]) -> Value:
         lanes = Lanes(self.op, self.lanes, self.hoisted)
         made = self._evaluated(lanes, {operand: values[0] for operand, values in read.items()}, {})
         return made if self.lanes == 1 else lanes.vector(made)

@@ -43,30 +43,30 @@ class Together:
 
     def _share(self, op: Operation) -> None:
         if is_structured(op):
-            self._before_writing()
+            self._wait_before_writing()
             self._share_points(op)
             self._is_read = self._is_written = True
         elif is_shared(op):
-            self._before_writing()
+            self._wait_before_writing()
             self._share_steps(op)
             self._is_read = self._is_written = True
         elif op.regions and has_work(op):
             # Around a loop, a barrier at the end of each step separates it from the next one.
-            self._before_writing()
+            self._wait_before_writing()
             for block in blocks_of(op):
                 self.share(block)
                 with ir.InsertionPoint(last_of(block)):
-                    self._before_writing()
+                    self._wait_before_writing()
         elif _is_any(op, WRITES):
-            self._before_writing()
-            self._by_one(op)
+            self._wait_before_writing()
+            self._run_on_one_thread(op)
             self._is_written = True
         elif _is_any(op, READS):
             if self._is_written:
                 self._wait()
             self._is_read = True
 
-    def _before_writing(self) -> None:
+    def _wait_before_writing(self) -> None:
         if self._is_read or self._is_written:
             self._wait()
 
@@ -105,7 +105,7 @@ class Together:
 
     # ---- work of the first thread ----
 
-    def _by_one(self, op: Operation) -> None:
+    def _run_on_one_thread(self, op: Operation) -> None:
         """Run the operation in the first thread only, which passes the results to the others."""
         slots = [shared_memory(self._kernel, [1], kept_type(result.type)) for result in op.results]
         uses = [list(result.uses) for result in op.results]

@@ -155,17 +155,17 @@ def taken_apart(point: Number, sizes: Sequence[Size]) -> list[Value]:
     if len(sizes) < 2:
         return [point.value] * len(sizes)
     if isinstance(total := product(sizes), int):
-        return _divided(point, sizes, is_narrow=total <= _NARROW)
+        return _split_point(point, sizes, is_narrow=total <= _NARROW)
     types = [point.type] * len(sizes)
-    narrow, wide = (lambda is_narrow=is_narrow: _divided(point, sizes, is_narrow) for is_narrow in (True, False))
+    narrow, wide = (lambda is_narrow=is_narrow: _split_point(point, sizes, is_narrow) for is_narrow in (True, False))
     return when(number(total) <= _NARROW, narrow, wide, types)
 
 
-def _divided(point: Number, sizes: Sequence[Size], is_narrow: bool) -> list[Value]:
-    rest = _narrowed(point) if is_narrow else point
+def _split_point(point: Number, sizes: Sequence[Size], is_narrow: bool) -> list[Value]:
+    rest = _narrow_index(point) if is_narrow else point
     found: list[Number] = []
     for size in reversed(sizes[1:]):
-        length = number(rest.as_operand(_narrowed(size) if is_narrow and not isinstance(size, int) else size))
+        length = number(rest.as_operand(_narrow_index(size) if is_narrow and not isinstance(size, int) else size))
         quotient = operation("arith.divui", [rest, length], rest.type)
         found.insert(0, rest - quotient * length)
         rest = quotient
@@ -173,7 +173,7 @@ def _divided(point: Number, sizes: Sequence[Size], is_narrow: bool) -> list[Valu
     return [(convert("arith.index_castui", each, index) if is_narrow else each).value for each in (rest, *found)]
 
 
-def _narrowed(index: Value) -> Number:
+def _narrow_index(index: Value) -> Number:
     return number(convert("arith.index_cast", number(index), ir.IntegerType.get_signless(32)))
 
 

@@ -65,7 +65,7 @@ def reduce_row(lanes: Lanes, team: Team, row: Value, count: int = 1, *, is_part:
         read = _neighbours(points, at, count)
         for lane in range(count):
             inputs = {operand: value[lane] for operand, value in read.items()}
-            values = points.evaluated(_moved(points, at, lane), inputs, values)
+            values = points.evaluated(_move_lane(points, at, lane), inputs, values)
         return list(values)
 
     end: Size = steps if team.has_row is None else select(team.has_row, steps, as_index(0))
@@ -98,6 +98,6 @@ def _neighbours(points: Points, at: Indices, count: int) -> dict[int, Sequence[V
     return neighbours
 
 
-def _moved(points: Points, at: Indices, lane: int) -> Indices:
+def _move_lane(points: Points, at: Indices, lane: int) -> Indices:
     last = points.reductions[-1]
     return {**at, last: (Number(at[last]) + lane).value} if lane else at

@@ -224,14 +224,14 @@ class _RowWriter:
                 values = points.evaluated({0: (first + lane).value}, inputs, values)
             return values
 
-        parts = self._over_chunks(points, step, [combiner.neutral() for combiner in combining])
+        parts = self._loop_over_chunks(points, step, [combiner.neutral() for combiner in combining])
         wholes = [self._team.combined(combiner, part) for combiner, part in zip(combining, parts, strict=True)]
         outputs = points.output_numbers
         types = _element_types(points)
         before = self._team.if_row(lambda: [self._scalar(points, place) for place in outputs], types)
         self._tell(points, [combiner.apply(*pair) for combiner, *pair in zip(combining, before, wholes, strict=True)])
 
-    def _over_chunks(self, points: Points, step: Callable[..., list[Value]], held: list[Value]) -> list[Value]:
+    def _loop_over_chunks(self, points: Points, step: Callable[..., list[Value]], held: list[Value]) -> list[Value]:
         """Emit `step` for each chunk, with loop-carried values. Return the last values."""
         if not self._is_kept:
             return self._loop(points, lambda first, *values: step(0, first, *values), held)

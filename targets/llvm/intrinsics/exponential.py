@@ -27,7 +27,7 @@ LOG2_10 = 3.321928094887362
 LOG10_2 = (0.3010299956639812, -2.8037281277851704e-18)
 
 
-def _reduced(
+def _reduce_argument(
     x: Number, factor: float, period: tuple[float, float], near: Number | None = None, above: int = 0
 ) -> tuple[Number, Number]:
     """Return r and the integer n + above with x = n * period + r.
@@ -57,7 +57,7 @@ def exp_of_normal(x: Number, near: Number | None = None) -> Number:
 
     `near` is x, or a nearby number where the result does not matter.
     """
-    r, n = _reduced(x, LOG2_E, LN_2, near)
+    r, n = _reduce_argument(x, LOG2_E, LN_2, near)
     return from_bits(bits_of(_exp_near_0(r)) + (n << format_of(x).mantissa), x.element)
 
 
@@ -65,11 +65,11 @@ def exp_scaled(x: Number, shift: int = 0) -> Number:
     """Return exp(x) * 2**shift. The result overflows and underflows exactly where the product does."""
     bounded = at_most(x, pick(x, 90.0, 711.0))
     if shift:
-        r, n = _reduced(at_least(bounded, pick(x, -105.0, -747.0)), LOG2_E, LN_2, above=lift_of(x) + shift)
+        r, n = _reduce_argument(at_least(bounded, pick(x, -105.0, -747.0)), LOG2_E, LN_2, above=lift_of(x) + shift)
         return scale(_exp_near_0(r), n)
     # Masked elements of a softmax are computed as exp(0), because subnormal results are very slow on CPUs.
     vanishes = x < pick(x, -104.0, -746.0)
-    r, n = _reduced(select(vanishes, 0.0, bounded), LOG2_E, LN_2, above=lift_of(x))
+    r, n = _reduce_argument(select(vanishes, 0.0, bounded), LOG2_E, LN_2, above=lift_of(x))
     return select(vanishes, 0.0, scale(_exp_near_0(r), n))
 
 
@@ -85,7 +85,7 @@ def exp_fast(x: Number) -> Number:
     Results below the smallest normal number become 0 or lose bits. Results near the largest number overflow early.
     """
     x = at_least(at_most(x, pick(x, 88.3, 709.4)), pick(x, -87.3, -708.3))
-    r, n = _reduced(x, LOG2_E, LN_2)
+    r, n = _reduce_argument(x, LOG2_E, LN_2)
     return _exp_near_0(r) * power_of_two(n, x)
 
 
@@ -117,13 +117,13 @@ def exp2_twice(x: Number, rest: Number) -> Number:
 @expansion("tir.exp10")
 def exp10(x: Number) -> Number:
     x = at_least(at_most(x, pick(x, 39.0, 309.0)), pick(x, -46.0, -324.5))
-    r, n = _reduced(x, LOG2_10, LOG10_2, above=lift_of(x))
+    r, n = _reduce_argument(x, LOG2_10, LOG10_2, above=lift_of(x))
     return scale(fma(r, fitted("exp10", r), 1.0), n)
 
 
 @expansion("tir.expm1")
 def expm1(x: Number) -> Number:
-    r, n = _reduced(at_least(at_most(x, pick(x, 89.0, 710.0)), pick(x, -19.0, -40.0)), LOG2_E, LN_2)
+    r, n = _reduce_argument(at_least(at_most(x, pick(x, 89.0, 710.0)), pick(x, -19.0, -40.0)), LOG2_E, LN_2)
     # Half of 2**n, so that it does not overflow before the product does.
     half = power_of_two(n - 1, x)
     return with_sign_of(fma(half, exp_minus_1(r), half - 0.5) * 2.0, x)
@@ -138,7 +138,7 @@ def sigmoid(x: Number) -> Number:
     """
     form, k = format_of(x), int(pick(x, 32, 64))
     x = -at_least(at_most(x, pick(x, 40.0, 60.0)), pick(x, -105.0, -747.0))
-    r, exponent = _reduced(x, LOG2_E, LN_2, above=form.bias - k)
+    r, exponent = _reduce_argument(x, LOG2_E, LN_2, above=form.bias - k)
     power = from_bits(exponent << form.mantissa, x.element)
     return 2.0**-k / fma(_exp_near_0(r), power, 2.0**-k)
 

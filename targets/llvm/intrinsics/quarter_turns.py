@@ -81,10 +81,10 @@ def _reduced_f64(x: Number) -> Angle:
         product, rest = two_product(scaled, piece)
         terms += [_without_turns(product), _without_turns(rest)]
     # The sum has three times the bits of f64: an angle can be as near to a quarter turn as 2**-60.
-    terms = _distilled(terms)
+    terms = _distill(terms)
     whole, quarters = nearest_integer(terms[-1])
     terms[-1] = terms[-1] - whole
-    terms = _distilled(terms)
+    terms = _distill(terms)
     lower = functools.reduce(lambda one, other: one + other, terms[:-1])
     fraction, fraction_low = two_sum(terms[-1], lower)
     rest, rest_low = two_product(fraction, fraction.constant(HALF_PI[0]))
@@ -98,7 +98,7 @@ def _without_turns(x: Number) -> Number:
     return fma(unary("math.roundeven", x * 0.25), -4.0, x)
 
 
-def _distilled(terms: Sequence[Number]) -> list[Number]:
+def _distill(terms: Sequence[Number]) -> list[Number]:
     """Return numbers with the same sum. The last number is close to the whole sum."""
     result = [terms[0]]
     for term in terms[1:]:

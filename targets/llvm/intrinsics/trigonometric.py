@@ -88,7 +88,7 @@ def tan_fast(x: Number) -> Number:
     return _tan(_reduced_fast(x))
 
 
-def _of_half_turns(x: Number) -> Angle:
+def _make_half_turn_angle(x: Number) -> Angle:
     """Return the angle pi * x. Whole turns are subtracted exactly."""
     x = fma(unary("math.roundeven", x * 0.5), -2.0, x)
     n_float, n = nearest_integer(x * 2.0)
@@ -105,12 +105,12 @@ def _is_whole(x: Number) -> Number:
 @expansion("tir.sinpi")
 def sinpi(x: Number) -> Number:
     zero = with_sign_of(x.constant(0.0), x)
-    return select(_is_whole(x) & (magnitude(x) < math.inf), zero, _sin(_of_half_turns(x)))
+    return select(_is_whole(x) & (magnitude(x) < math.inf), zero, _sin(_make_half_turn_angle(x)))
 
 
 @expansion("tir.cospi")
 def cospi(x: Number) -> Number:
-    y = _sin(_of_half_turns(x), turn=1)
+    y = _sin(_make_half_turn_angle(x), turn=1)
     return select(y == 0.0, 0.0, y)
 
 
@@ -127,7 +127,7 @@ def tanpi(x: Number) -> Number:
     is_up = unary("math.floor", below * 0.5) * 2.0 == below
     pole = select(is_up, math.inf, x.constant(-math.inf))
     # The distance to the integer below is no substitute: that of -0.49999997 is rounded to a half.
-    between = select(_is_whole(x * 2.0) & is_finite, pole, _tan(_of_half_turns(x)))
+    between = select(_is_whole(x * 2.0) & is_finite, pole, _tan(_make_half_turn_angle(x)))
     return select(_is_whole(x) & is_finite, y, between)
 
 

@@ -37,9 +37,9 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifac
             "the module has no public graph function, so nothing in it could be called",
             notes=["or the stage 'entries' ran before the graph's functions were lowered"],
         )
-    constants = tuple(map(_constant, _noted(operation, PLACED_CONSTANTS)))
-    calls = tuple(map(string_value, _noted(operation, CALLS)))
-    numerics = tuple(map(string_value, _noted(operation, NUMERICS)))
+    constants = tuple(map(_constant, _read_notes(operation, PLACED_CONSTANTS)))
+    calls = tuple(map(string_value, _read_notes(operation, CALLS)))
+    numerics = tuple(map(string_value, _read_notes(operation, NUMERICS)))
     _drop_notes(operation)
     machine = code_target(target)
     with timed("code"):
@@ -73,7 +73,7 @@ def _drop_notes(operation: Operation) -> None:
             del operation.attributes[name]
 
 
-def _noted(operation: Operation, name: str) -> list[Attribute]:
+def _read_notes(operation: Operation, name: str) -> list[Attribute]:
     return list(operation.attributes[name]) if name in operation.attributes else []
 
 

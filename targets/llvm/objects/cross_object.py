@@ -27,7 +27,7 @@ def emit_cross_object(module: Module, target: CodeTarget, opt_level: int) -> byt
 
     The same module gives the same bytes. Raise RelaxError if llvmlite is missing.
     """
-    machine, code = _optimized(load_llvmlite(), module, target, opt_level)
+    machine, code = _optimize(load_llvmlite(), module, target, opt_level)
     return bytes(machine.emit_object(code))
 
 
@@ -50,11 +50,11 @@ def emit_assembly(module: Module, target: CodeTarget, opt_level: int) -> str:
     if target.is_host:
         features = llvm.get_host_cpu_features().flatten()
         target = replace(target, cpu=llvm.get_host_cpu_name(), feature_text=features)
-    machine, code = _optimized(llvm, module, target, opt_level)
+    machine, code = _optimize(llvm, module, target, opt_level)
     return str(machine.emit_assembly(code))
 
 
-def _optimized(llvm: ModuleType, module: Module, target: CodeTarget, opt_level: int) -> tuple[Any, Any]:
+def _optimize(llvm: ModuleType, module: Module, target: CodeTarget, opt_level: int) -> tuple[Any, Any]:
     """Return a code generator for the CPU, and the optimized LLVM module."""
     text = for_older_llvm(to_llvm_ir(module))
     llvm.initialize_all_targets()

@@ -51,9 +51,7 @@ _TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
 
 def all_dot_instructions() -> list[tuple[DotInstruction, Sequence[str]]]:
     """Return the vector instructions of all CPUs, with the alternative sets of required features."""
-    return [
-        (pair.instruction, pair.needed) for pair in (*_of_table(_X86), *_of_table(_AARCH64), *_of_pairs(frozenset()))
-    ]
+    return [(pair.instruction, pair.needed) for pair in (*_read(_X86), *_read(_AARCH64), *_of_pairs(frozenset()))]
 
 
 class _Known(NamedTuple):
@@ -64,7 +62,7 @@ class _Known(NamedTuple):
     needed: Sequence[str]
 
 
-def _of_table(table: Iterable[tuple[str, str, str, str, int, Sequence[str]]]) -> Iterator[_Known]:
+def _read(table: Iterable[tuple[str, str, str, str, int, Sequence[str]]]) -> Iterator[_Known]:
     for left, right, total, intrinsic, bits, needed in table:
         yield _Known(DotInstruction(intrinsic, left, right, total, bits // 32), bits, needed)
 
@@ -85,7 +83,7 @@ def dot_instructions(architecture: str, features: frozenset[str], vector_bytes: 
         fitting = (each for each in known if each.bits <= vector_bytes * 8)
         return [each.instruction for each in fitting if any(features >= set(named.split()) for named in each.needed)]
 
-    of_vectors = there(_of_table(_TABLES.get(architecture, ())))
+    of_vectors = there(_read(_TABLES.get(architecture, ())))
     if architecture == "x86_64" and not any(vector.total == "i32" for vector in of_vectors):
         of_vectors += there(_of_pairs(features))
     if architecture != "x86_64" or vector_bytes < _TILE_ROWS * 4:

@@ -171,7 +171,7 @@ class _Separation:
         if (cache := self._cache) is None or self._rules is None:
             return None
         data = cache.get(_KIND, key)
-        entry = None if data is None else _parsed(data)
+        entry = None if data is None else _parse_entry(data)
         if entry is None or not entry.symbol:
             return entry
         if (code := cache.get(KIND, entry.object_key)) is None:
@@ -231,7 +231,7 @@ def _name_of(text: str) -> str:
     return text.partition("{")[0]
 
 
-def _parsed(data: bytes) -> _CacheEntry | None:
+def _parse_entry(data: bytes) -> _CacheEntry | None:
     """Parse a cache entry, or return None if the entry is invalid."""
     try:
         fields = json.loads(data)

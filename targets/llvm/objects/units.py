@@ -87,7 +87,7 @@ def units_of(module: Module, *, split: bool = True) -> list[Unit]:
 
     Raise RelaxError for an operation of another dialect.
     """
-    operations, functions = _surveyed(module)
+    operations, functions = _survey_module(module)
     is_divisible = split and all(operation.name in DIVISIBLE for operation in operations)
     kernels = kernels_of(functions, referred_by_globals(operations)) if is_divisible else []
     places = [_place(kernel[0].operation.location) for kernel in kernels]
@@ -110,7 +110,7 @@ def kernel_units(module: Module) -> list[Unit]:
 
     Functions that cannot be compiled separately have no unit. Raise RelaxError like `units_of`.
     """
-    operations, functions = _surveyed(module)
+    operations, functions = _survey_module(module)
     if any(operation.name not in DIVISIBLE for operation in operations) or any(map(_has_scope, functions)):
         return []
     kernels = kernels_of(functions, referred_by_globals(operations))
@@ -120,7 +120,7 @@ def kernel_units(module: Module) -> list[Unit]:
     return [splitter.take(kernel, place) for kernel, place in zip(kernels, places, strict=True)]
 
 
-def _surveyed(module: Module) -> tuple[list[Operation], list[ProgramFunction]]:
+def _survey_module(module: Module) -> tuple[list[Operation], list[ProgramFunction]]:
     operations = operations_of(module.body)
     functions = [
         surveyed(operation) for operation in operations if operation.name == "llvm.func" and has_body(operation)

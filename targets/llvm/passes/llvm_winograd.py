@@ -161,12 +161,12 @@ def _at_once(sizes: _WinogradSizes, step: int, vectors: int, processor: Machine)
         return -(-wanted // most) * most, most
     count = sizes.tiles(step)
     even = [index for index in range(_FEW_TILES // 2, _MANY_TILES + 1) if count % index == 0]
-    tiles = min(even, key=lambda each: abs(each - wanted)) if even else _evened(count, wanted)
-    rows = next((position for position in range(most, most // 2, -1) if tiles % position == 0), _evened(tiles, most))
+    tiles = min(even, key=lambda each: abs(each - wanted)) if even else _even_out(count, wanted)
+    rows = next((position for position in range(most, most // 2, -1) if tiles % position == 0), _even_out(tiles, most))
     return tiles, rows
 
 
-def _evened(count: int, most: int) -> int:
+def _even_out(count: int, most: int) -> int:
     """Return at most `most`, reduced so that the last group is about as large as the others."""
     return max(-(-count // max(-(-count // most), 1)), 1)
 
@@ -182,7 +182,7 @@ def _epilogue(op: OpView) -> tuple[ndarray | None, Value | None, bool, list[Oper
         if user.name == "relax.nn.relu":
             return bias, residual, True, [*found, user]
         (other,) = [operand for operand in user.operands if operand != found[-1].results[0]]
-        if bias is None and residual is None and (channels := _by_channel(other, op)) is not None:
+        if bias is None and residual is None and (channels := _read_channel_values(other, op)) is not None:
             bias = channels
         elif residual is None and other.type == op.result.type:
             residual = other
@@ -202,7 +202,7 @@ def _next(operation: Operation) -> Operation | None:
     return user if is_in_place and user.block == operation.block else None
 
 
-def _by_channel(value: Value, op: OpView) -> ndarray | None:
+def _read_channel_values(value: Value, op: OpView) -> ndarray | None:
     """Return the elements of a constant with one element per channel, or None."""
     import numpy
 

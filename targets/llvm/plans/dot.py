@@ -30,12 +30,12 @@ def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
     if instructions[0].by_halves:
         machine = replace(machine, registers=machine.registers - _HALVES)
     vector = vector_across(op)
-    plan = _along(op, instructions, machine) if vector is None else _across(op, vector, instructions, machine)
+    plan = _plan_along(op, instructions, machine) if vector is None else _plan_across(op, vector, instructions, machine)
     dots_of(op, plan, machine)
     return plan
 
 
-def _across(op: StructuredOp, vector: int, instructions: list[DotInstruction], machine: Machine) -> Plan:
+def _plan_across(op: StructuredOp, vector: int, instructions: list[DotInstruction], machine: Machine) -> Plan:
     """Plan vectors along the columns of the result. The other input has contiguous elements in each group."""
     rows = [operand for operand in factor_kinds(op)[0] if not op.uses(operand, vector)]
     lanes, group = _lanes(instructions, op.sizes[vector]), instructions[0].group
@@ -59,7 +59,7 @@ def _neighbours(op: StructuredOp, rows: int, group: int) -> int | None:
     return next((dim for dim, size in sizes if size is not None and -(-size // group) * group < 2 * size), None)
 
 
-def _along(op: StructuredOp, instructions: list[DotInstruction], machine: Machine) -> Plan:
+def _plan_along(op: StructuredOp, instructions: list[DotInstruction], machine: Machine) -> Plan:
     """Plan vectors along the reduction, in both inputs."""
     if (vector := vector_along(op)) is None:
         raise Decline("no loop has the inputs' elements contiguous")

@@ -35,7 +35,7 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
         return repeated
     lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
     if (square := _square(op, vector)) is not None:
-        return _in_squares(op, vector, square, lanes)
+        return _plan_squares(op, vector, square, lanes)
     is_long = len(list(op.block.operations)) > _LONG
     tile = _TILE // 2 if is_long and machine.registers < _MANY_REGISTERS else _TILE
     if any(is_lanewise(op, vector, operand) for operand in range(len(op.operands))):
@@ -83,7 +83,7 @@ def _square(op: StructuredOp, vector: int) -> int | None:
     )
 
 
-def _in_squares(op: StructuredOp, vector: int, square: int, lanes: int) -> Plan:
+def _plan_squares(op: StructuredOp, vector: int, square: int, lanes: int) -> Plan:
     """Plan the transposition of squares in registers: the loop reads rows and writes columns."""
     lanes = min(lanes, _LONGEST_SQUARE)
     outer = [dim for dim in output_order(op, vector) if dim not in (vector, square)]

@@ -129,7 +129,7 @@ def along(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
     wide = [dim for dim in outer if op.sizes[dim] != 1][-2:]
     accumulators = machine.registers // 2 // partials
     counts = (max(accumulators // 2, 1),) if len(wide) == 1 else (max(accumulators // 4, 1), min(accumulators, 4))
-    tile = {dim: _at_most(count, op.sizes[dim]) for dim, count in zip(wide, counts, strict=False)}
+    tile = {dim: _limit_count(count, op.sizes[dim]) for dim, count in zip(wide, counts, strict=False)}
     outer = [*(dim for dim in outer if dim not in wide), *reversed(wide)]
     order = (*outer, *(dim for dim in reduction_order(op) if dim != vector), vector)
     if partials > 1:
@@ -137,7 +137,7 @@ def along(op: StructuredOp, vector: int, lanes: int, machine: Machine) -> Plan:
     return Plan(order=order, carried=len(op.reductions), vector=vector, lanes=lanes, tile=tile)
 
 
-def _at_most(count: int, size: int | None) -> int:
+def _limit_count(count: int, size: int | None) -> int:
     return count if size is None else max(min(count, size), 1)
 
 

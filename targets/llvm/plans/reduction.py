@@ -29,11 +29,11 @@ def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
     check_reads_outputs(op)
     bits = usual_bits(op)
     if (across := vector_across(op)) is not None:
-        return _across(op, across, machine.lanes(bits))
+        return _plan_across(op, across, machine.lanes(bits))
     if (along := vector_along(op)) is not None:
-        return _along(op, along, machine.lanes(bits))
+        return _plan_along(op, along, machine.lanes(bits))
     # Scattered elements are loaded one by one, but the arithmetic on them is still vectorized.
-    return _across(op, _any_output(op), min(machine.lanes(bits), MOST_LANES_ONE_BY_ONE), tile=1)
+    return _plan_across(op, _any_output(op), min(machine.lanes(bits), MOST_LANES_ONE_BY_ONE), tile=1)
 
 
 def _any_output(op: StructuredOp) -> int:
@@ -82,7 +82,7 @@ def _is_scattered(op: StructuredOp, dim: int, operands: Iterable[int]) -> bool:
     return any(is_lanewise(op, dim, operand) for operand in operands)
 
 
-def _across(op: StructuredOp, vector: int, lanes: int, tile: int = IN_FLIGHT) -> Plan:
+def _plan_across(op: StructuredOp, vector: int, lanes: int, tile: int = IN_FLIGHT) -> Plan:
     lanes = fitting_lanes(lanes, op.sizes[vector])
     *others, innermost = reduction_order(op)
     if tile > 1 and is_over(op.sizes[innermost], _LONG) and is_over(op.sizes[vector], lanes * tile):
@@ -98,7 +98,7 @@ def is_over(size: int | None, limit: int) -> bool:
     return size is None or size > limit
 
 
-def _along(op: StructuredOp, vector: int, lanes: int) -> Plan:
+def _plan_along(op: StructuredOp, vector: int, lanes: int) -> Plan:
     lanes, tile = partial_results(op, vector, lanes, IN_FLIGHT)
     order = (*outer_loops(op), *(dim for dim in reduction_order(op) if dim != vector), vector)
     return Plan(order=order, carried=len(op.reductions), vector=vector, lanes=lanes, tile={vector: tile})

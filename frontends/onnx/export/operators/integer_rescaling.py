@@ -33,7 +33,7 @@ def _once(op: ExportedOp) -> Ref:
     places = op.node("Add", _shift(op), op.number(bits, "i64"))
     if bits < MOST_SHIFT:  # otherwise the places are never negative
         product = op.node("Mul", product, _power(op, op.node("Neg", places)))
-    return _divided(op, product, _power(op, places))
+    return _divide_rounded(op, product, _power(op, places))
 
 
 def _double(op: ExportedOp) -> Ref:
@@ -43,8 +43,8 @@ def _double(op: ExportedOp) -> Ref:
     # The lower 32 bits of the shifted sum.
     wrapped = op.cast(op.cast(left, "i32"), "i64")
     product = op.node("Mul", wrapped, _parameter(op, "multiplier", "i64"))
-    high = _divided(op, product, op.number(2**31, "i64"), "half_up")
-    return _divided(op, _clip(op, high, -(2**31), 2**31 - 1), _power(op, shift))
+    high = _divide_rounded(op, product, op.number(2**31, "i64"), "half_up")
+    return _divide_rounded(op, _clip(op, high, -(2**31), 2**31 - 1), _power(op, shift))
 
 
 def _float(op: ExportedOp) -> Ref:
@@ -62,7 +62,7 @@ def _float(op: ExportedOp) -> Ref:
     return _clip(op, op.cast(known, "i64"), -(2**31), 2**31 - 1)
 
 
-def _divided(op: ExportedOp, number: Ref, divisor: Ref, rounding: str = "") -> Ref:
+def _divide_rounded(op: ExportedOp, number: Ref, divisor: Ref, rounding: str = "") -> Ref:
     """Return the rounded quotient of i64 and a power of two."""
     quotient = op.node("Div", number, divisor)
     rest = op.node("Sub", number, op.node("Mul", quotient, divisor))

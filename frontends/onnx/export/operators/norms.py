@@ -26,7 +26,7 @@ def _fill(op: ExportedOp, like: Ref, number: int) -> Ref:
     return op.node("Expand", op.number(number, like.dtype), op.node("Shape", like))
 
 
-def _along(op: ExportedOp, parameter: Ref, axes: Sequence[int], rank: int) -> Ref:
+def _reshape_along(op: ExportedOp, parameter: Ref, axes: Sequence[int], rank: int) -> Ref:
     """Reshape a parameter with the dimensions of some axes of the data, so that it broadcasts with the data."""
     order = sorted(range(len(axes)), key=lambda place: axes[place])
     return op.graph.unsqueeze(
@@ -52,8 +52,8 @@ def _moments(op: ExportedOp, data: Ref, axes: Sequence[int]) -> tuple[Ref, Ref]:
 
 def _affine(op: ExportedOp, data: Ref, axes: Sequence[int], rank: int) -> Ref:
     if op.scale:
-        data = op.node("Mul", data, _wide(op, _along(op, op["gamma"], axes, rank)))
-    return op.node("Add", data, _wide(op, _along(op, op["beta"], axes, rank))) if op.center else data
+        data = op.node("Mul", data, _wide(op, _reshape_along(op, op["gamma"], axes, rank)))
+    return op.node("Add", data, _wide(op, _reshape_along(op, op["beta"], axes, rank))) if op.center else data
 
 
 def _own(op: ExportedOp, axes: Sequence[int], parameters: Sequence[int]) -> Ref:
@@ -115,7 +115,7 @@ def rms_norm(op: ExportedOp) -> Ref:
     data = _wide(op, op["data"])
     mean = op.graph.reduce("ReduceMean", op.node("Mul", data, data), axes, keep=True)
     deviation = op.node("Sqrt", op.node("Add", mean, op.number(op.epsilon, mean.dtype)))
-    scaled = op.node("Mul", op.node("Div", data, deviation), _wide(op, _along(op, op["weight"], axes, rank)))
+    scaled = op.node("Mul", op.node("Div", data, deviation), _wide(op, _reshape_along(op, op["weight"], axes, rank)))
     return op.cast(scaled, op["data"].dtype)
 
 
@@ -124,17 +124,17 @@ def batch_norm(op: ExportedOp) -> list[Ref]:
     """Export batch_norm. Training uses the batch's own mean and variance, and updates the moving ones."""
     axis, rank = op.axis_of("data", op.axis), op.rank("data")
     if op.training:
-        return _in_training(op, axis, rank)
+        return _export_training_norm(op, axis, rank)
     moving = [op["moving_mean"], op["moving_var"]]
     if axis == 1 and rank > 1 and _has_its_epsilon(op):
         operands = [op["data"], _gamma(op), _beta(op), *moving]
         return [op.node("BatchNormalization", *operands, epsilon=op.epsilon), *moving]
-    mean, variance = (_wide(op, _along(op, each, [axis], rank)) for each in moving)
+    mean, variance = (_wide(op, _reshape_along(op, each, [axis], rank)) for each in moving)
     made = _affine(op, _normalize(op, _wide(op, op["data"]), mean, variance), [axis], rank)
     return [op.cast(made, op["data"].dtype), *moving]
 
 
-def _in_training(op: ExportedOp, axis: int, rank: int) -> list[Ref]:
+def _export_training_norm(op: ExportedOp, axis: int, rank: int) -> list[Ref]:
     data, others = _wide(op, op["data"]), [index for index in range(rank) if index != axis]
     moments = _moments(op, data, others)
     made = _affine(op, _normalize(op, data, *moments), [axis], rank)

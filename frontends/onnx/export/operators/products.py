@@ -40,12 +40,12 @@ def matmul_nbits(op: ExportedOp) -> Ref:
         raise op.fail("a size of the matrix is not known")
     columns, blocks, _, depth = sizes
     if _is_of_onnxruntime(op):
-        return _in_one_node(op, columns, depth)
+        return _export_one_node(op, columns, depth)
     graph = op.graph
     numbers = op.cast(_codes(op, op["codes"], op.bits, (columns, blocks, op.block_size)), "f32")
-    scale = graph.unsqueeze(_of_blocks(op, "scale", columns, blocks), [2])
+    scale = graph.unsqueeze(_scale_blocks(op, "scale", columns, blocks), [2])
     if op.has("offset"):
-        added = graph.unsqueeze(_of_blocks(op, "offset", columns, blocks), [2])
+        added = graph.unsqueeze(_scale_blocks(op, "offset", columns, blocks), [2])
         whole = op.node("Add", op.node("Mul", numbers, scale), added)
     else:
         zeros = graph.unsqueeze(op.cast(op["zero_point"], "f32"), [2]) if op.has("zero_point") else None
@@ -92,7 +92,7 @@ def _codes(op: ExportedOp, packed: Ref, bits: int, shape: tuple[int, int, int]) 
     return op.node("Reshape", packed, op.ints(*shape))
 
 
-def _of_blocks(op: ExportedOp, name: str, columns: int, blocks: int) -> Ref:
+def _scale_blocks(op: ExportedOp, name: str, columns: int, blocks: int) -> Ref:
     """Return the numbers of blocks as f32, times factors for several blocks each."""
     numbers, outer = op.cast(op[name], "f32"), f"outer_{name}"
     if not op.has(outer):
@@ -119,7 +119,7 @@ def _is_of_onnxruntime(op: ExportedOp) -> bool:
     return fits and (not op.has("zero_point") or (zeros is not None and zeros.dtype == "uint8"))
 
 
-def _in_one_node(op: ExportedOp, columns: int, depth: int) -> Ref:
+def _export_one_node(op: ExportedOp, columns: int, depth: int) -> Ref:
     numbers = op.elements("zero_point") if op.has("zero_point") else None
     zeros = None if numbers is None else op.graph.const(_packed(numbers, op.bits), "ui8")
     operands = [op["x"], op["codes"], op["scale"], zeros, None, op.optional("bias")]

@@ -24,11 +24,11 @@ def attention(op: OpView, query: Value, key: Value, value: Value, bias: Value | 
     require_same(keys[1], values[1], what="keys and values")
     require_same(shape[3], keys[3], what="a query and a key")
     heads, scores = shape[2], _Scores(op, shape, keys)
-    rows, columns, content = (_by_head(each, heads) for each in (query, key, value))
+    rows, columns, content = (_repeat_heads(each, heads) for each in (query, key, value))
     product = _times(rows, relax.permute_dims(columns, axes=[0, 1, 3, 2]), dtype_of(query))
     seen = scores.adjusted(product, bias)
     return rounded(
-        Tensor(relax.permute_dims(_weighted(scores, seen, content).value, axes=[0, 2, 1, 3])), dtype_of(query)
+        Tensor(relax.permute_dims(_apply_weights(scores, seen, content).value, axes=[0, 2, 1, 3])), dtype_of(query)
     )
 
 
@@ -43,7 +43,7 @@ def attention_cached(op: OpView, query: Value, key: Value, value: Value, bias: V
     return attention(op, query, keys, values, bias)
 
 
-def _by_head(value: Value, heads: Dim) -> Value:
+def _repeat_heads(value: Value, heads: Dim) -> Value:
     """Return [batch, heads, length, size], with each head repeated for the query heads that it serves."""
     batch, length, own, size = known_shape(value)
     turned = relax.permute_dims(value, axes=[0, 2, 1, 3])
@@ -126,7 +126,7 @@ def _counted(size: Dim) -> Value:
     return relax.arange(0, size if isinstance(size, int) else relax.dialect.ops["prim_value"](size), 1, dtype="i64")
 
 
-def _weighted(scores: _Scores, seen: Tensor, content: Value) -> Tensor:
+def _apply_weights(scores: _Scores, seen: Tensor, content: Value) -> Tensor:
     """Return softmax(seen) @ content. If all keys may be hidden, a row without keys yields zeros instead of NaN."""
     most = apply("max", seen, axis=[-1], keepdims=True)
     if scores.may_hide:

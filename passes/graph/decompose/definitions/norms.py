@@ -16,20 +16,20 @@ from ..wide import Decline, along, computed_wide, known_shape, rank_of, relax
 @register_decomposition("relax.nn.layer_norm", by_types=True)
 @computed_wide
 def layer_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
-    result = _by_deviation(op, _centered(data, op.axes), op.axes)
+    result = _divide_by_deviation(op, _center(data, op.axes), op.axes)
     return _affine(op, result, along(gamma, op.axes, data.value), along(beta, op.axes, data.value))
 
 
 @register_decomposition("relax.nn.rms_norm", by_types=True)
 @computed_wide
 def rms_norm(op: OpView, data: Tensor, weight: Tensor) -> Tensor:
-    return _by_deviation(op, data, op.axes) * along(weight, op.axes, data.value)
+    return _divide_by_deviation(op, data, op.axes) * along(weight, op.axes, data.value)
 
 
 @register_decomposition("relax.nn.instance_norm", by_types=True)
 @computed_wide
 def instance_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
-    result = _by_deviation(op, _centered(data, op.axes), op.axes)
+    result = _divide_by_deviation(op, _center(data, op.axes), op.axes)
     return _affine(op, result, *(along(tensor, [op.channel_axis], data.value) for tensor in (gamma, beta)))
 
 
@@ -45,7 +45,7 @@ def group_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     given = [normal_axis(each, len(shape)) for each in op.axes]
     axes = [axis + 1, *(number + 1 if number > axis else number for number in given)]
     groups = Tensor(relax.reshape(data.value, relax.shape_expr(dims=apart)))
-    result = _by_deviation(op, _centered(groups, axes), axes)
+    result = _divide_by_deviation(op, _center(groups, axes), axes)
     whole = Tensor(relax.reshape(result.value, shape_operand(data.value)))
     return _affine(op, whole, *(along(tensor, [axis], data.value) for tensor in (gamma, beta)))
 
@@ -70,11 +70,11 @@ def batch_norm(op: OpView, data: Tensor, gamma: Tensor, beta: Tensor, mean: Tens
     return [_affine(op, centered * factor, scale, shift), *moved]
 
 
-def _centered(data: Tensor, axes: Sequence[int]) -> Tensor:
+def _center(data: Tensor, axes: Sequence[int]) -> Tensor:
     return data - apply("mean", data, axis=list(axes), keepdims=True)
 
 
-def _by_deviation(op: OpView, data: Tensor, axes: Sequence[int]) -> Tensor:
+def _divide_by_deviation(op: OpView, data: Tensor, axes: Sequence[int]) -> Tensor:
     """Divide by the root mean square."""
     return data * apply("rsqrt", apply("mean", data * data, axis=list(axes), keepdims=True) + op.epsilon)
 

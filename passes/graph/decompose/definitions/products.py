@@ -49,9 +49,9 @@ def _weights(
     Adjacent numbers are then computed from adjacent bytes by the same operations.
     """
     numbers, last = _numbers(op, codes)
-    factor = relax.expand_dims(_of_blocks(scale, outer_scale), axis=last)
+    factor = relax.expand_dims(_scale_blocks(scale, outer_scale), axis=last)
     if offset is not None:
-        added = relax.expand_dims(_of_blocks(offset, outer_offset), axis=last)
+        added = relax.expand_dims(_scale_blocks(offset, outer_offset), axis=last)
         return relax.add(relax.multiply(numbers, factor), added)
     if zero_point is None:
         middle = const(float(2 ** (op.bits - 1)))
@@ -90,7 +90,7 @@ def _split(codes: Value, bits: int) -> Value:
     return relax.bitwise_and(shifted, const(2**bits - 1, "ui8"))
 
 
-def _of_blocks(numbers: Value, factors: Value | None) -> Value:
+def _scale_blocks(numbers: Value, factors: Value | None) -> Value:
     """Return the numbers of blocks as f32, times factors for several blocks each."""
     if factors is None:
         return widened(numbers).value

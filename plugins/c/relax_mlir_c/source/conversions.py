@@ -48,18 +48,18 @@ def _truncate(writer: FunctionWriter, op: Operation, operands: list[Expression])
 
 def _to_float(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
     operand = unary("-", cast("int32_t", operands[0])) if is_bool(op.operands[0].type) else operands[0]
-    return _of_float(writer, cast(_computed(op), operand), op)
+    return _convert_float(writer, cast(_computed(op), operand), op)
 
 
 def _to_float_unsigned(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
-    return _of_float(writer, cast(_computed(op), unsigned(operands[0], op.operands[0].type)), op)
+    return _convert_float(writer, cast(_computed(op), unsigned(operands[0], op.operands[0].type)), op)
 
 
 def _computed(op: Operation) -> str:
     return "double" if str(op.results[0].type) == "f64" else "float"
 
 
-def _of_float(writer: FunctionWriter, value: Expression, op: Operation) -> Expression:
+def _convert_float(writer: FunctionWriter, value: Expression, op: Operation) -> Expression:
     dtype = str(op.results[0].type)
     return call(writer.helper(f"{dtype}_of_f32"), value) if dtype in HALVES else value
 

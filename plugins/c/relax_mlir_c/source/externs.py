@@ -47,13 +47,13 @@ class Externs:
             return
         known_return, known = self._declared.get(function, (returned, list(parameters)))
         pairs = list(zip(known, parameters, strict=False))
-        if returned != known_return or len(known) != len(parameters) or None in [_merged(*pair) for pair in pairs]:
+        if returned != known_return or len(known) != len(parameters) or None in [_merge_types(*pair) for pair in pairs]:
             shown = (f"{name} ({', '.join(each)})" for name, each in ((returned, parameters), (known_return, known)))
             raise RefusalError(
                 f"C function '{function}' is called as {{}} here and as {{}} before; a function of C has one "
                 "signature: give each rank of buffers a function of its own".format(*shown)
             )
-        self._declared[function] = (returned, [str(_merged(*pair)) for pair in pairs])
+        self._declared[function] = (returned, [str(_merge_types(*pair)) for pair in pairs])
 
     def lines(self) -> list[str]:
         """Return the declarations, sorted."""
@@ -63,7 +63,7 @@ class Externs:
         return sorted(found)
 
 
-def _merged(one: str, other: str) -> str | None:
+def _merge_types(one: str, other: str) -> str | None:
     """Return the type that accepts arguments of both types, or None."""
     if one == other:
         return one

@@ -42,9 +42,9 @@ def _entry(name: str, symbol: str, interface: Interface) -> str:
     lines += [f"    int64_t {size.name};" for size in interface.sizes]
     lines.append("    int status;")
     lines.append("    (void)self;")
-    lines += _checked(f'check_count(count, {len(arguments)}, "{interface.label}")')
+    lines += _write_check(f'check_count(count, {len(arguments)}, "{interface.label}")')
     for place, argument in enumerate(arguments):
-        lines += _checked(_taken(interface, place, argument))
+        lines += _write_check(_taken(interface, place, argument))
     lines += _sizes(interface, arguments)
     passed = [size.name for size in interface.sizes] + [_passed(place, each) for place, each in enumerate(arguments)]
     lines.append(f"    status = {interface.name}({', '.join(passed)});")
@@ -54,7 +54,7 @@ def _entry(name: str, symbol: str, interface: Interface) -> str:
     return "\n".join([head, f"int {chosen}({taken}) {{", *lines, "}"])
 
 
-def _checked(call: str) -> list[str]:
+def _write_check(call: str) -> list[str]:
     return [f"    if ({call} != 0) {{", "        return -1;", "    }"]
 
 
@@ -89,7 +89,7 @@ def _sizes(interface: Interface, arguments: Sequence[InterfaceArgument]) -> list
                 lines.append(f"    {text} = tensor{place}->sizes[{axis}];")
                 continue
             label = f'"{interface.label}: dimension {axis} of {_plain(argument.label)}:"'
-            compared += _checked(f"check_size(tensor{place}, {label}, {axis}, {text})")
+            compared += _write_check(f"check_size(tensor{place}, {label}, {axis}, {text})")
     return [*lines, *compared]
 
 

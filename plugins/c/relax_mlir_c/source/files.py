@@ -146,13 +146,13 @@ def source_files(
     return {
         **{file: f"{_MADE.format(version=made, what=what)}\n\n{text}" for file, (what, text) in texts.items()},
         "main.c": main_file(name, interfaces),
-        "Makefile": _MAKEFILE.format(name=name, weights=needed, rule=rule, **_linked(program, libraries)),
+        "Makefile": _MAKEFILE.format(name=name, weights=needed, rule=rule, **_make_link_lines(program, libraries)),
         **weights,
         **({f"{name}_ffi.c": entries_file(name, options.part, interfaces)} if options.is_for_ffi else {}),
     }
 
 
-def _linked(program: LoweredProgram, libraries: Sequence[str]) -> dict[str, str]:
+def _make_link_lines(program: LoweredProgram, libraries: Sequence[str]) -> dict[str, str]:
     """Return the Makefile lines for external C functions, or empty lines if the program calls none."""
     if not program.externs.lines():
         return {"extern": "", "link": ""}
@@ -179,7 +179,7 @@ def _header(program: LoweredProgram, functions: list[Written]) -> str:
         f"const char *{name}_message(int status);",
         f"extern int64_t {name}_numbers[{MOST_NUMBERS}];\n",
         *(
-            f"{_documented(function.interface)}\n{function.prototype}\n"
+            f"{_document_parameters(function.interface)}\n{function.prototype}\n"
             for function in functions
             if function.interface is not None
         ),
@@ -188,7 +188,7 @@ def _header(program: LoweredProgram, functions: list[Written]) -> str:
     return "\n".join(parts)
 
 
-def _documented(interface: Interface) -> str:
+def _document_parameters(interface: Interface) -> str:
     """Return the comment that describes the parameters, one per line."""
     lines = [f"/* {interface.label}: 0, or a status. Tensors lie row by row; results are written to."]
     for size in interface.sizes:
@@ -253,7 +253,7 @@ def _memory(program: LoweredProgram, body: str) -> str:
 
 def _numbers(program: LoweredProgram) -> str:
     name = program.options.name
-    texts = ['    "",'] + [f'    "{_quoted(message.kind)}: {_quoted(message.text)}",' for message in program.messages]
+    texts = ['    "",'] + [f'    "{_quote(message.kind)}: {_quote(message.text)}",' for message in program.messages]
     count = len(texts)
     return (
         f"int64_t {name}_numbers[{MOST_NUMBERS}];\n\n"
@@ -263,7 +263,7 @@ def _numbers(program: LoweredProgram) -> str:
     )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("{}", "%lld")
     return "".join(each if each.isprintable() and each.isascii() else "?" for each in plain)
 

@@ -20,7 +20,7 @@ _CONTRARY = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
 _REFLEXIVE = ("oeq", "oge", "ole", "ord", "ueq", "uge", "ule")
 
 
-def _of_floats(operator: str) -> ScalarRule:
+def _make_operator_rule(operator: str) -> ScalarRule:
     return lambda writer, op, operands: binary(operator, *operands)
 
 
@@ -29,7 +29,7 @@ def c_function(function: str) -> ScalarRule:
     return lambda writer, op, operands: call(function + ("" if str(op.results[0].type) == "f64" else "f"), *operands)
 
 
-def _helped(word: str) -> ScalarRule:
+def _make_helper_rule(word: str) -> ScalarRule:
     return lambda writer, op, operands: call(writer.helper(f"{word}{op.results[0].type.width}"), *operands)
 
 
@@ -38,7 +38,7 @@ def _compare(writer: FunctionWriter, op: Operation, operands: list[Expression]) 
     if word in ("false", "true"):
         return name(word)
     if operands[0] == operands[1]:
-        return _compared_with_itself(word, operands[0])
+        return _compare_with_itself(word, operands[0])
     if word.startswith("o") and word[1:] in _OPERATORS:
         return binary(_OPERATORS[word[1:]], *operands)
     if word in _CONTRARY:
@@ -53,7 +53,7 @@ def _compare(writer: FunctionWriter, op: Operation, operands: list[Expression]) 
     return found if word == "one" else unary("!", found)
 
 
-def _compared_with_itself(word: str, value: Expression) -> Expression:
+def _compare_with_itself(word: str, value: Expression) -> Expression:
     """Return the comparison of a value with itself, which depends on NaN only."""
     is_ordered, holds = word.startswith("o"), word in _REFLEXIVE
     if is_ordered != holds:
@@ -63,14 +63,14 @@ def _compared_with_itself(word: str, value: Expression) -> Expression:
 
 
 _SCALAR: dict[str, ScalarRule] = {
-    "addf": _of_floats("+"),
-    "subf": _of_floats("-"),
-    "mulf": _of_floats("*"),
-    "divf": _of_floats("/"),
+    "addf": _make_operator_rule("+"),
+    "subf": _make_operator_rule("-"),
+    "mulf": _make_operator_rule("*"),
+    "divf": _make_operator_rule("/"),
     "negf": lambda writer, op, operands: unary("-", operands[0]),
     "remf": c_function("fmod"),
-    "maximumf": _helped("max_f"),
-    "minimumf": _helped("min_f"),
+    "maximumf": _make_helper_rule("max_f"),
+    "minimumf": _make_helper_rule("min_f"),
     "maxnumf": c_function("fmax"),
     "minnumf": c_function("fmin"),
     "cmpf": _compare,

@@ -25,22 +25,22 @@ def helpers() -> dict[str, str]:
     """Return all helper functions by name."""
     _, *patterns = Path(__file__).with_name("helpers.c").read_text(encoding="utf-8").split("\n\nstatic")
     found = {}
-    for text in (filled for pattern in patterns for filled in _filled(f"static{pattern.rstrip()}")):
+    for text in (filled for pattern in patterns for filled in _fill_pattern(f"static{pattern.rstrip()}")):
         name = _NAME.search(text)
         assert name is not None, text
         found[name[1]] = text
     return found
 
 
-def _filled(pattern: str) -> Iterator[str]:
+def _fill_pattern(pattern: str) -> Iterator[str]:
     widths = (8, 16, 32, 64) if "@W" in pattern else (0,)
     floats = ((32, "float", "f"), (64, "double", "")) if "@V" in pattern else ((0, "", ""),)
     for width in widths:
         for bits, type_, suffix in floats:
             limit = f"{float(1 << max(width - 1, 0)):.1f}{suffix}"
             words = {"@W": str(width), "@V": str(bits), "@F": type_, "@LIMIT": limit, "@TRUNC": f"trunc{suffix}"}
-            yield _replaced(pattern, words)
+            yield _replace_words(pattern, words)
 
 
-def _replaced(pattern: str, words: Mapping[str, str]) -> str:
+def _replace_words(pattern: str, words: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda place: words[place[0]], pattern)

@@ -105,11 +105,11 @@ def _division(rule: ScalarRule) -> ScalarRule:
     )
 
 
-def _signed(operator: str) -> ScalarRule:
+def _make_signed_rule(operator: str) -> ScalarRule:
     return _division(lambda writer, op, operands: fitted(writer, binary(operator, *operands), op.results[0].type))
 
 
-def _unsigned(operator: str) -> ScalarRule:
+def _make_unsigned_rule(operator: str) -> ScalarRule:
     def rule(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
         type_ = op.results[0].type
         if all(operand.is_place and operand.is_natural for operand in operands):
@@ -239,7 +239,7 @@ def compared(
         return _compared_bools(operator, left, right, has_sign=has_sign)
     if left == right:
         return TRUE if operator in _REFLEXIVE else FALSE
-    decided = _decided(operator, _range(left, type_, has_sign), _range(right, type_, has_sign))
+    decided = _decide_comparison(operator, _range(left, type_, has_sign), _range(right, type_, has_sign))
     if decided is not None:
         return TRUE if decided else FALSE
     if left.number is not None or right.number is not None:
@@ -277,9 +277,9 @@ def _range(value: Expression, type_: Type, has_sign: bool) -> tuple[int, int]:
     return read, read
 
 
-def _decided(operator: str, left: tuple[int, int], right: tuple[int, int]) -> bool | None:
+def _decide_comparison(operator: str, left: tuple[int, int], right: tuple[int, int]) -> bool | None:
     if operator in (">", ">="):
-        return _decided(operator.replace(">", "<"), right, left)
+        return _decide_comparison(operator.replace(">", "<"), right, left)
     if operator in ("==", "!="):
         is_apart = left[1] < right[0] or right[1] < left[0]
         is_one = left[0] == left[1] == right[0] == right[1]
@@ -319,10 +319,10 @@ _SCALAR: dict[str, ScalarRule] = {
     "addi": _arithmetic("+", "add", int.__add__),
     "subi": _arithmetic("-", "sub", int.__sub__),
     "muli": _arithmetic("*", "mul", int.__mul__),
-    "divsi": _signed("/"),
-    "remsi": _signed("%"),
-    "divui": _unsigned("/"),
-    "remui": _unsigned("%"),
+    "divsi": _make_signed_rule("/"),
+    "remsi": _make_signed_rule("%"),
+    "divui": _make_unsigned_rule("/"),
+    "remui": _make_unsigned_rule("%"),
     "floordivsi": _rounded_quotient("floor_div"),
     "ceildivsi": _rounded_quotient("ceil_div"),
     "ceildivui": _rounded_quotient("ceil_div", has_sign=False),

@@ -102,7 +102,7 @@ def main_file(name: str, interfaces: Sequence[Interface]) -> str:
     for input_ in chosen.inputs:
         position = tensors.index(input_) if input_ in tensors else 0
         lines.append(f"    {_input(input_, position)}")
-    lines += [f"    {_allocated(each, '0')}" for each in chosen.results]
+    lines += [f"    {_write_allocation(each, '0')}" for each in chosen.results]
     call = f"{chosen.name}({', '.join(chosen.names)})"
     lines.append(f"    const int status = {call};")
     lines.append("    if (status != 0) {")
@@ -146,14 +146,14 @@ def _numpy_type(argument: InterfaceArgument) -> str:
 def _input(argument: InterfaceArgument, position: int) -> str:
     if not argument.is_tensor:
         return f"const {argument.c_type} {argument.name} = 0;"
-    return _allocated(argument, f"path_of(count, words, {position})")
+    return _write_allocation(argument, f"path_of(count, words, {position})")
 
 
 def _bytes(argument: InterfaceArgument) -> str:
     return f"sizeof({argument.c_type}) * (size_t){count_of(argument.sizes).atom}"
 
 
-def _allocated(argument: InterfaceArgument, path: str) -> str:
+def _write_allocation(argument: InterfaceArgument, path: str) -> str:
     return f"{argument.c_type} *{argument.name} = ({argument.c_type} *)tensor({path}, {_bytes(argument)});"
 
 

@@ -85,7 +85,7 @@ class PassedArgument(NamedTuple):
     text: Expression
 
 
-def _passed_to(writer: FunctionWriter, function: str, value: Value) -> list[PassedArgument]:
+def _pass_operand(writer: FunctionWriter, function: str, value: Value) -> list[PassedArgument]:
     """Return the arguments for one operand: a scalar, or a pointer and the strides of all dimensions but the last."""
     if not isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)):
         return [PassedArgument(scalar_type(value.type), writer.get(value))]
@@ -99,7 +99,7 @@ def _passed_to(writer: FunctionWriter, function: str, value: Value) -> list[Pass
 
 def _called(writer: FunctionWriter, op: Operation, function: str) -> Expression:
     """Return the call of a function, and declare the function in the program."""
-    passed = [argument for operand in op.operands for argument in _passed_to(writer, function, operand)]
+    passed = [argument for operand in op.operands for argument in _pass_operand(writer, function, operand)]
     returned = scalar_type(op.results[0].type) if op.results else "void"
     writer.program.externs.declare(function, returned, [passed_argument.c_type for passed_argument in passed])
     return call(function, *(argument.text for argument in passed))

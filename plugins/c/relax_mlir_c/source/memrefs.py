@@ -156,7 +156,7 @@ def _named(writer: FunctionWriter, sizes: Sequence[Expression], wanted: str) -> 
     ]
 
 
-def _on_stack(writer: FunctionWriter, op: Operation) -> None:
+def _declare_on_stack(writer: FunctionWriter, op: Operation) -> None:
     """Declare a variable or an array, named after the operation that accumulates in it."""
     if not is_on_stack(op):
         _allocate(writer, op)
@@ -359,7 +359,7 @@ RULES: dict[str, Rule] = {
     "memref.rank": _rank,
     "memref.get_global": _global,
     "memref.alloc": _allocate,
-    "memref.alloca": _on_stack,
+    "memref.alloca": _declare_on_stack,
     "memref.dealloc": _deallocate,
     "memref.extract_aligned_pointer_as_index": _address,
     "memref.extract_strided_metadata": _metadata,

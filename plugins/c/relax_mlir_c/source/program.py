@@ -124,7 +124,7 @@ class LoweredProgram:
             arguments = {value: position for position, value in enumerate(body_of(function).arguments)}
             targets = (root_of(target) for op in self._inside[name] for target in _targets(op, found))
             found[name] = {arguments[root] for root in targets if root in arguments}
-            passed = (root_of(value) for op in self._inside[name] for value in _passed_to_c(op))
+            passed = (root_of(value) for op in self._inside[name] for value in _find_passed_to_c(op))
             found[name] |= {arguments[root] for root in passed if root in arguments} - self._only_read(name)
         return found
 
@@ -185,7 +185,7 @@ def _targets(op: Operation, written: dict[str, set[int]]) -> list[Value]:
     return []
 
 
-def _passed_to_c(op: Operation) -> list[Value]:
+def _find_passed_to_c(op: Operation) -> list[Value]:
     """Return the buffers that a C function receives and may write to."""
     return (
         [operand for operand in op.operands if isinstance(operand.type, ir.MemRefType)]

@@ -48,7 +48,7 @@ class SizeBounds:
     def _of(self, value: Value) -> Bounds:
         if value not in self._known:
             self._known[value] = UNKNOWN  # cyclic dependences have no bound
-            self._known[value] = _bounded(self._found(value))
+            self._known[value] = _drop_wrapping(self._found(value))
         return self._known[value]
 
     def _found(self, value: Value) -> Bounds:
@@ -95,7 +95,7 @@ class SizeBounds:
         key = memref, axis
         if key not in self._sizes:
             self._sizes[key] = UNKNOWN
-            self._sizes[key] = _bounded(self._found_size(memref, axis))
+            self._sizes[key] = _drop_wrapping(self._found_size(memref, axis))
         return self._sizes[key]
 
     def _found_size(self, memref: Value, axis: int) -> Bounds:
@@ -127,7 +127,7 @@ _DYNAMIC_SIZES = SIZES_FROM | {
 _SAME = frozenset(f"arith.{word}" for word in ("index_cast", "index_castui", "extsi", "extui", "trunci"))
 
 
-def _bounded(bounds: Bounds) -> Bounds:
+def _drop_wrapping(bounds: Bounds) -> Bounds:
     """Remove bounds of values that may wrap around."""
     lower, upper = bounds
     return (
@@ -136,7 +136,7 @@ def _bounded(bounds: Bounds) -> Bounds:
     )
 
 
-def _masked(left: Bounds, right: Bounds) -> Bounds:
+def _bound_and(left: Bounds, right: Bounds) -> Bounds:
     """Return the bounds of a bitwise and: a value with low bits cleared, or a few low bits."""
     lower, upper = left
     mask = right[0] if right[0] == right[1] else None
@@ -154,7 +154,7 @@ _ARITHMETIC: dict[str, Callable[..., Bounds]] = {
     "arith.addi": add,
     "arith.subi": subtract,
     "arith.muli": multiply,
-    "arith.andi": _masked,
+    "arith.andi": _bound_and,
     "arith.divsi": _quotient,
     "arith.divui": _quotient,
     "arith.floordivsi": floor_divide,

@@ -158,7 +158,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
     def carry(self, op: Operation, values: Sequence[Value], arguments: Sequence[Value]) -> Sequence[_Variable]:
         left: list[Value | None] = [*op.results] if op.name == "scf.for" else [None] * len(arguments)
         variables = [
-            self._handed_on(value.type, self.held(value), "carried") if _is_used(argument, result) else None
+            self._hand_on(value.type, self.held(value), "carried") if _is_used(argument, result) else None
             for value, argument, result in zip(values, arguments, left, strict=True)
         ]
         self.know_all(arguments, variables)
@@ -167,11 +167,11 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
     def leave(self, op: Operation, wanted: str, arguments: Sequence[Value] = ()) -> Sequence[_Variable]:
         others: list[Value | None] = [*arguments] or [None] * len(op.results)
         return [
-            self._handed_on(result.type, None, wanted) if _is_used(result, other) else None
+            self._hand_on(result.type, None, wanted) if _is_used(result, other) else None
             for result, other in zip(op.results, others, strict=True)
         ]
 
-    def _handed_on(self, type_: Type, initial: Expression | MemrefView | None, wanted: str) -> Expression | MemrefView:
+    def _hand_on(self, type_: Type, initial: Expression | MemrefView | None, wanted: str) -> Expression | MemrefView:
         if not isinstance(type_, ir.MemRefType):
             assert not isinstance(initial, MemrefView)
             zero = literal(0, "index" if isinstance(type_, ir.IndexType) else str(type_))

@@ -161,13 +161,13 @@ class PrimitiveDescription(_Object):
 
     def layout(self, argument: int, dims: Sequence[int], dtype: str) -> Layout:
         """Return the layout that the primitive expects for an argument."""
-        return Layout(self._queried(_EXEC_MD, argument), dims, dtype)
+        return Layout(self._query(_EXEC_MD, argument), dims, dtype)
 
     @property
     def scratchpad(self) -> Layout:
-        return Layout(self._queried(_SCRATCHPAD_MD, 0), (), "ui8")
+        return Layout(self._query(_SCRATCHPAD_MD, 0), (), "ui8")
 
-    def _queried(self, what: int, index: int) -> int:
+    def _query(self, what: int, index: int) -> int:
         found = library().function("primitive_desc_query_md")(self.handle, what, index)
         return library().make("memory_desc_clone", found)
 

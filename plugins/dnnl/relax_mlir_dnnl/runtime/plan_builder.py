@@ -146,13 +146,13 @@ class Builder:
                 tensor = PlacedTensor(tensor.layout.permuted([*map(self._size, parameters)]), tensor.buffer)
                 continue
             if tensor.layout.reshaped(after) is None:
-                tensor = self._in_layout(tensor, Layout.strided(tensor.layout.dims, tensor.layout.dtype))
+                tensor = self._convert_layout(tensor, Layout.strided(tensor.layout.dims, tensor.layout.dtype))
             shaped = tensor.layout.reshaped(after)
             assert shaped is not None
             tensor = PlacedTensor(shaped, tensor.buffer)
         return tensor
 
-    def _in_layout(self, tensor: PlacedTensor, layout: Layout) -> PlacedTensor:
+    def _convert_layout(self, tensor: PlacedTensor, layout: Layout) -> PlacedTensor:
         """Return the tensor in a layout. Each layout of a tensor is computed once."""
         if tensor.layout == layout:
             return tensor
@@ -230,7 +230,7 @@ class Builder:
         source, begin = self.read(step.arguments["src"]), step.attributes["begin"]
         layout = self.plain(step.result.value)
         if (piece := source.layout.part(layout.dims, begin)) is None:
-            source = self._in_layout(source, Layout.strided(source.layout.dims, source.layout.dtype))
+            source = self._convert_layout(source, Layout.strided(source.layout.dims, source.layout.dtype))
             piece = source.layout.part(layout.dims, begin)
         if piece is None:
             raise DnnlError(f"oneDNN cannot slice {layout.dims} from a tensor of shape {source.layout.dims} at {begin}")
@@ -260,7 +260,7 @@ class Builder:
 
     def _make(self, described: Described) -> None:
         step = described.step
-        arguments = {number: self._in_layout(tensor, layout) for number, tensor, layout in described.arguments()}
+        arguments = {number: self._convert_layout(tensor, layout) for number, tensor, layout in described.arguments()}
         for name, quantized in step.quantized.items():
             arguments[SCALES | ARGUMENTS[name]] = self._tensors[quantized.scale]
             if quantized.zero_point is not None:

@@ -99,7 +99,7 @@ class Dimensions:
                 return
 
     def _bind(self, name: str, value: Dim) -> None:
-        self._found = {key: _substituted(old, {name: value}) for key, old in self._found.items()}
+        self._found = {key: _substitute(old, {name: value}) for key, old in self._found.items()}
         self._found[name] = value
 
     def _call(self, operation: Operation, dims: list[Dim]) -> None:
@@ -141,5 +141,5 @@ def _name_of(value: object) -> str:
     return text if isinstance(value, SymExpr) and value.variables == {text} else ""
 
 
-def _substituted(value: Dim, values: dict[str, Dim]) -> Dim:
+def _substitute(value: Dim, values: dict[str, Dim]) -> Dim:
     return value.substitute(values) if isinstance(value, SymExpr) else value

@@ -88,27 +88,27 @@ def _read(source: object, context: Context) -> MlirModule:
             f"from_stablehlo takes text, bytes, a path or what jax.export gives, got {type(source).__name__}"
         )
     try:
-        return read_program(held, name, context, _parsed, _TRIAL)
+        return read_program(held, name, context, _parse_text, _TRIAL)
     except ModelError as error:
         text = getattr(source, "mlir_module", None)
         if text is None or _SHARDINGS not in error.message:
             raise
-        return read_program(text(), name, context, _parsed, _TRIAL)
+        return read_program(text(), name, context, _parse_text, _TRIAL)
 
 
 def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
     """Read a program in a process that may crash."""
-    return program_on_trial(data, name, _parsed)
+    return program_on_trial(data, name, _parse_text)
 
 
-def _parsed(source: str | bytes, name: str, context: Context) -> MlirModule:
+def _parse_text(source: str | bytes, name: str, context: Context) -> MlirModule:
     dialects, allowed = _dialects(context), context.allow_unregistered_dialects
     # Operations without a converter are reported together.
     context.allow_unregistered_dialects = True
     try:
         with errors_as_relax_error(context, f"cannot read '{name}'", ModelError) as errors:
             if isinstance(source, bytes) and _PORTABLE in source[: len(MAGIC) + 1 + len(_PORTABLE)]:
-                program = _deserialized(dialects, source, name, context, errors)
+                program = _deserialize(dialects, source, name, context, errors)
             else:
                 program = ir.Module.parse(source, context)
             if context.is_dialect_loaded("quant") and "!quant." in str(program):
@@ -119,7 +119,7 @@ def _parsed(source: str | bytes, name: str, context: Context) -> MlirModule:
         context.allow_unregistered_dialects = allowed
 
 
-def _deserialized(dialects: Any, data: bytes, name: str, context: Context, errors: list[Diagnostic]) -> MlirModule:
+def _deserialize(dialects: Any, data: bytes, name: str, context: Context, errors: list[Diagnostic]) -> MlirModule:
     """Return the module of a portable artifact."""
     try:
         return dialects.deserialize_portable_artifact(context, without_shardings(data))

@@ -57,7 +57,7 @@ class Constraint(NamedTuple):
 
 def constraint_of(fields: Fields) -> Constraint | None:
     """Return the grammar that a request asks for, or None."""
-    found = [_response_format(fields), *_structured_outputs(fields), *_guided(fields)]
+    found = [_response_format(fields), *_structured_outputs(fields), *_read_guided(fields)]
     if gbnf := fields.text(_GBNF):
         found.append(Constraint("gbnf", gbnf, _GBNF))
     constraints = [constraint for constraint in found if constraint is not None]
@@ -95,7 +95,7 @@ def _structured_outputs(fields: Fields) -> list[Constraint]:
     return found
 
 
-def _guided(fields: Fields) -> list[Constraint]:
+def _read_guided(fields: Fields) -> list[Constraint]:
     return [_constraint(fields, name, kind) for name, kind in _GUIDED.items() if fields.has(name)]
 
 
@@ -132,7 +132,7 @@ def _one_call(index: int, function: Mapping[str, object]) -> dict[str, object]:
     place = f"#/anyOf/{index}/properties/arguments"
     return {
         "type": "object",
-        "properties": {"name": {"const": function["name"]}, "arguments": _moved(parameters_of(function), place)},
+        "properties": {"name": {"const": function["name"]}, "arguments": _move_schema(parameters_of(function), place)},
         "required": ["name", "arguments"],
         "additionalProperties": False,
     }
@@ -143,13 +143,13 @@ def parameters_of(function: Mapping[str, object]) -> object:
     return function.get("parameters") or {"type": "object"}
 
 
-def _moved(schema: object, place: str) -> object:
+def _move_schema(schema: object, place: str) -> object:
     """Return a schema for another place in a document: references to its root begin with the place."""
     if isinstance(schema, list):
-        return [_moved(each, place) for each in schema]
+        return [_move_schema(each, place) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: _moved(value, place) for key, value in schema.items()}
+    found = {key: _move_schema(value, place) for key, value in schema.items()}
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference.startswith("#"):
         found["$ref"] = place + reference[1:]

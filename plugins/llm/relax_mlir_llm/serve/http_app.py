@@ -164,10 +164,10 @@ def make_app(
 async def read_object(request: Request, limits: ServerLimits) -> dict[str, object]:
     """Return the JSON object in the body of a request."""
     body = await read_body(request, limits.body)
-    return _parsed(body, limits) if len(body) < _LONG_BODY else await run_in_threadpool(_parsed, body, limits)
+    return _parse_body(body, limits) if len(body) < _LONG_BODY else await run_in_threadpool(_parse_body, body, limits)
 
 
-def _parsed(body: bytes, limits: ServerLimits) -> dict[str, object]:
+def _parse_body(body: bytes, limits: ServerLimits) -> dict[str, object]:
     check_values(body, limits)
     return dict(parse_object(body))
 

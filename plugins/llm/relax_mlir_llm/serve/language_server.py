@@ -39,7 +39,7 @@ def language_server(options: argparse.Namespace, limits: ServerLimits, stderr: T
     adapters = model.description.adapters
     if name in adapters:
         raise rx.OptionError(f"--lora: '{name}' is the name of the model, expected another name for the adapter")
-    base = _served(name, model, options, limits, stderr)
+    base = _serve(name, model, options, limits, stderr)
     # Embeddings come from the model without adapters.
     models = [base, *(replace(base, name=adapter, parent=name, adapter=adapter, width=None) for adapter in adapters)]
     state = State()
@@ -98,7 +98,7 @@ def _adapters(texts: list[str]) -> dict[str, str]:
     return adapters
 
 
-def _served(name: str, model: Model, options: argparse.Namespace, limits: ServerLimits, stderr: TextIO) -> ServedModel:
+def _serve(name: str, model: Model, options: argparse.Namespace, limits: ServerLimits, stderr: TextIO) -> ServedModel:
     """Return a model with a scheduler and pages of its own."""
     description, tokenizer = model.description, model.tokenizer
     tokenizer.prepare()

@@ -79,11 +79,11 @@ class ModelMetrics:
 
 def sample(name: str, labels: Mapping[str, str], value: float) -> str:
     """Return a line of Prometheus' text format."""
-    inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+    inside = ",".join(f'{key}="{_escape(text)}"' for key, text in labels.items())
     return f"{name}{{{inside}}} {value:g}" if isinstance(value, float) else f"{name}{{{inside}}} {value}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 

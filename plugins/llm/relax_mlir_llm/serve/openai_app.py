@@ -106,7 +106,7 @@ class OpenAIRoutes:
         if not model.has_answers:
             raise invalid(f"the model '{model.name}' has embeddings only: use /v1/embeddings or /v1/rerank", "model")
         # Templates, tokenizers and compilers of grammars may take longer than a token.
-        call, queued = await run_in_threadpool(_parsed, form.parse, fields, model)
+        call, queued = await run_in_threadpool(_parse_call, form.parse, fields, model)
         running = RunningRequests(model.loop, queued)
         running.start()
         if call.is_stream:
@@ -145,7 +145,7 @@ class _EventStream(StreamingResponse):
             self._running.close()
 
 
-def _parsed(parse: Parse, fields: Fields, model: ServedModel) -> tuple[AnswersRequest, list[requests.Request]]:
+def _parse_call(parse: Parse, fields: Fields, model: ServedModel) -> tuple[AnswersRequest, list[requests.Request]]:
     call = parse(fields, model)
     return call, call.requests()
 

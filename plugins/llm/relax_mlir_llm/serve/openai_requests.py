@@ -99,7 +99,7 @@ def parse_completion(fields: Fields, model: ServedModel) -> AnswersRequest:
         has_no_tokens=not most,
         constraint=constraint_of(fields),
     )
-    return _checked(_with_stream(call, fields))
+    return _check_call(_with_stream(call, fields))
 
 
 def _fill_marks(fields: Fields, model: ServedModel, echo: bool) -> FillMarks | None:
@@ -171,7 +171,7 @@ def chat_call(
         tools=tools,
         fields=fields.values,
     )
-    return _checked(_with_stream(call, fields))
+    return _check_call(_with_stream(call, fields))
 
 
 def parse_offered_tools(fields: Fields, model: ServedModel) -> Tools | None:
@@ -230,7 +230,7 @@ def _tokens(fields: Fields, name: str, value: object, encode: Callable[[str], li
     return value
 
 
-def _checked(call: AnswersRequest) -> AnswersRequest:
+def _check_call(call: AnswersRequest) -> AnswersRequest:
     """Raise ApiError for a prompt or a token that the model has no place for."""
     for prompt in call.prompts:
         check_tokens(prompt, call.model, call.param, call.model.context - 1)

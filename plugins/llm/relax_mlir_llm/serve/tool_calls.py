@@ -50,19 +50,19 @@ def parse_calls(text: str, names: Collection[str]) -> Parsed:
 def _hermes(text: str) -> tuple[ToolCall, ...]:
     """Parse `{...}</tool_call> <tool_call>{...}</tool_call>`. An answer may end without the last mark."""
     parts = [part.partition(_HERMES_END)[0].strip() for part in text.split(_HERMES)]
-    calls = [_call(_parsed(part)) for part in parts]
+    calls = [_call(_parse_json(part)) for part in parts]
     return tuple(call for call in calls if call) if all(calls) else ()
 
 
 def _mistral(text: str) -> tuple[ToolCall, ...]:
     """Parse `[{...}, {...}]`, or `name{...}` and `name[ARGS]{...}`, which newer models repeat with the mark."""
-    if isinstance(values := _parsed(text.strip()), list):
+    if isinstance(values := _parse_json(text.strip()), list):
         calls = [_call(value) for value in values]
         return tuple(call for call in calls if call) if all(calls) else ()
     found = []
     for part in text.split(_MISTRAL):
         name, brace, rest = part.partition("{")
-        arguments = _parsed((brace + rest).strip())
+        arguments = _parse_json((brace + rest).strip())
         if not (name := name.replace(_MISTRAL_ARGUMENTS, "").strip()) or not isinstance(arguments, dict):
             return ()
         found.append(ToolCall(name, json.dumps(arguments, ensure_ascii=False)))
@@ -92,7 +92,7 @@ def _values(text: str) -> Iterator[object]:
         text = text[end:].lstrip("; \n")
 
 
-def _parsed(text: str) -> object:
+def _parse_json(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -108,7 +108,7 @@ def _call(value: object) -> ToolCall | None:
     name = described.get("name")
     arguments = next((described[key] for key in _ARGUMENTS if key in described), {})
     if isinstance(arguments, str):  # some models write JSON in a text
-        arguments = _parsed(arguments)
+        arguments = _parse_json(arguments)
     if not isinstance(name, str) or not isinstance(arguments, dict):
         return None
     return ToolCall(name, json.dumps(arguments, ensure_ascii=False))

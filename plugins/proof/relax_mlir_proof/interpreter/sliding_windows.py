@@ -25,7 +25,7 @@ def plain(array: ndarray, layout: Layout) -> ndarray:
         prod(size for size, axis in zip(array.shape, layout.axes, strict=True) if axis.dimension == letter)
         for letter in layout.dimensions
     ]
-    return array.transpose(_by_dimension(layout)).reshape(sizes)
+    return array.transpose(_group_by_dimension(layout)).reshape(sizes)
 
 
 def laid_out(array: ndarray, layout: Layout) -> ndarray:
@@ -35,10 +35,10 @@ def laid_out(array: ndarray, layout: Layout) -> ndarray:
     shape: list[int] = []
     for letter, size in zip(blocks, array.shape, strict=True):
         shape += [size // prod(blocks[letter]), *blocks[letter]]
-    return array.reshape(shape).transpose(numpy.argsort(_by_dimension(layout)))
+    return array.reshape(shape).transpose(numpy.argsort(_group_by_dimension(layout)))
 
 
-def _by_dimension(layout: Layout) -> list[int]:
+def _group_by_dimension(layout: Layout) -> list[int]:
     """Return the axes grouped by dimension, each with its outer axis before its blocks."""
     axes = layout.axes
     order = {letter: place for place, letter in enumerate(layout.dimensions)}

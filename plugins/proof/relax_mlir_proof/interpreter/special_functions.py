@@ -95,7 +95,7 @@ def integer_power(x: Elements, y: Elements, dtype: str) -> Elements:
     return low_bits(numpy.array(values, object).reshape(wanted.shape), dtype)
 
 
-def _by_integer(function: Callable[[int, int], int]) -> Callable[[Elements, int], Elements]:
+def _apply_by_integer(function: Callable[[int, int], int]) -> Callable[[Elements, int], Elements]:
     """Apply a function of unsigned integers and of their width to arrays."""
 
     def found(x: Elements, bits: int) -> Elements:
@@ -105,7 +105,7 @@ def _by_integer(function: Callable[[int, int], int]) -> Callable[[Elements, int]
     return found
 
 
-bits_set = _by_integer(lambda x, bits: bin(x).count("1"))
-zeros_before = _by_integer(lambda x, bits: bits - x.bit_length())
-zeros_after = _by_integer(lambda x, bits: (x & -x).bit_length() - 1 if x else bits)
-bits_reversed = _by_integer(lambda x, bits: int(f"{x:0{bits}b}"[::-1], 2))
+bits_set = _apply_by_integer(lambda x, bits: bin(x).count("1"))
+zeros_before = _apply_by_integer(lambda x, bits: bits - x.bit_length())
+zeros_after = _apply_by_integer(lambda x, bits: (x & -x).bit_length() - 1 if x else bits)
+bits_reversed = _apply_by_integer(lambda x, bits: int(f"{x:0{bits}b}"[::-1], 2))

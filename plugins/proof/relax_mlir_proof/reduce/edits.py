@@ -129,7 +129,7 @@ def _functions(module: Operation) -> list[Operation]:
     return operations_named(module, _FUNCTION)
 
 
-def _defined(module: Operation) -> list[Operation]:
+def _list_defined(module: Operation) -> list[Operation]:
     return [op for op in _functions(module) if len(op.regions[0].blocks)]
 
 
@@ -305,7 +305,7 @@ def zero(type_: Type) -> Attribute | None:
 #: In the order of trying: the largest reductions come first.
 EDITS = (
     Edit("functions and other symbols", _symbols, _erase),
-    Edit("bodies of functions", _defined, _drop_body),
+    Edit("bodies of functions", _list_defined, _drop_body),
     Edit("results of functions", _slots("results"), _drop_result),
     Edit("operations", _erasable, _erase),
     Edit("operations, for operands", _erasable, _erase_for_operand),

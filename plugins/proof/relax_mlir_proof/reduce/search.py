@@ -139,14 +139,14 @@ def smaller_texts(text: str) -> Iterator[str]:
     for size in sizes:
         for smaller in dict.fromkeys((1, size // 2)):
             if 0 < smaller < size:
-                in_types = _replaced(text, size, smaller)
+                in_types = _replace_size(text, size, smaller)
                 yield in_types
-                everywhere = _outside_of_names(in_types, partial(_numbers, size=size, smaller=smaller))
+                everywhere = _apply_outside_names(in_types, partial(_numbers, size=size, smaller=smaller))
                 if everywhere != in_types:
                     yield everywhere
 
 
-def _replaced(text: str, size: int, smaller: int) -> str:
+def _replace_size(text: str, size: int, smaller: int) -> str:
     def in_type(match: re.Match[str]) -> str:
         return _SIZE.sub(lambda found: str(smaller) if int(found[0]) == size else found[0], match[0])
 
@@ -157,7 +157,7 @@ def _numbers(part: str, size: int, smaller: int) -> str:
     return _NUMBER.sub(lambda found: str(smaller) if int(found[0]) == size else found[0], part)
 
 
-def _outside_of_names(text: str, change: Callable[[str], str]) -> str:
+def _apply_outside_names(text: str, change: Callable[[str], str]) -> str:
     """Apply a change outside of strings and names of values, symbols and aliases."""
     parts, position = [], 0
     for match in _FOREIGN.finditer(text):

@@ -43,7 +43,7 @@ def difference(
         found, wanted = (numpy.asarray(each).astype("float64") for each in (found, wanted))
         with numpy.errstate(all="ignore"):
             right = (found == wanted) | numpy.isnan(found) & numpy.isnan(wanted) | _near(found, wanted, shaken, steps)
-    right = right | _undetermined(wanted, shaken)
+    right = right | _find_undetermined(wanted, shaken)
     if right.all():
         return ""
     at = tuple(int(each) for each in numpy.argwhere(~right)[0])
@@ -66,7 +66,7 @@ def _limits(dtype: numpy.dtype) -> Any:
     return ml_dtypes.finfo(dtype)
 
 
-def _undetermined(wanted: numpy.ndarray, shaken: Sequence[numpy.ndarray]) -> numpy.ndarray:
+def _find_undetermined(wanted: numpy.ndarray, shaken: Sequence[numpy.ndarray]) -> numpy.ndarray:
     """Return the integers that change, and the floats that are sometimes infinite or NaN."""
     changed = numpy.zeros(wanted.shape, bool)
     for array in shaken:

@@ -104,10 +104,10 @@ def _ulps(a: Any, b: Any) -> int | None:
         return abs(int(first) - int(second))
     if not _is_float(first.dtype) or numpy.isnan(first) or numpy.isnan(second):
         return None
-    return abs(_ordered(first) - _ordered(second))
+    return abs(_rank_number(first) - _rank_number(second))
 
 
-def _ordered(value: ndarray) -> int:
+def _rank_number(value: ndarray) -> int:
     """Return a number's position among all numbers of its type. 0 is at 0 and -0 at -1."""
     bits, sign = int(_bits(value)), 1 << (_BYTE_BITS * value.dtype.itemsize - 1)
     return bits if bits < sign else sign - bits - 1

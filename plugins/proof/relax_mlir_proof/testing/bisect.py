@@ -174,7 +174,7 @@ class _Bisection:
             except RelaxError as error:
                 reason = f"stage {stage.name} cannot be run separately: {error.message}"
                 break
-            if isinstance(found := _interpreted(current, self._arguments), RelaxError):
+            if isinstance(found := _interpret(current, self._arguments), RelaxError):
                 reason = f"the reference cannot run stage {stage.name}: {found.message}"
             elif self._is_wrong(found):
                 return self._pass_of(stage, before) or self._culprit("stage", stage.name, found, before) or whole
@@ -194,7 +194,7 @@ class _Bisection:
             self._say(name)
             kept = current.copy()
             run(current)
-            if (culprit := self._culprit("pass", name, _interpreted(current, self._arguments), kept)) is not None:
+            if (culprit := self._culprit("pass", name, _interpret(current, self._arguments), kept)) is not None:
                 return culprit
         return None
 
@@ -219,7 +219,7 @@ class _Bisection:
             self._say(name)
             before = current.copy()
             run(current)
-            culprit = self._culprit("pass", name, _interpreted(current, self._arguments), before)
+            culprit = self._culprit("pass", name, _interpret(current, self._arguments), before)
             if culprit is not None:
                 return culprit._replace(nodes=wrong.nodes, operators=wrong.operators)
         return None
@@ -238,7 +238,7 @@ class _Bisection:
                 run(current)
             except RelaxError:
                 break
-            if isinstance(found := _interpreted(current, inputs), RelaxError):
+            if isinstance(found := _interpret(current, inputs), RelaxError):
                 continue  # a stage is incomplete, or the module is code of a device
             if isinstance(found, Exception) or self._is_far(found, expected):
                 reason = _text(found) if isinstance(found, Exception) else ""
@@ -290,7 +290,7 @@ def _passes(stages: Stages) -> Iterator[tuple[str, Callable[[Module], None]]]:
             yield f"{name} (stage {stage.name})", run
 
 
-def _interpreted(module: Module, arguments: Sequence[object]) -> Outcome:
+def _interpret(module: Module, arguments: Sequence[object]) -> Outcome:
     """Return the results, or an error. RelaxError means that the reference cannot run the module."""
     try:
         function = reference(module)["main"]

@@ -178,28 +178,30 @@ class _CheckRun(NamedTuple):
     def verdicts(self, cases: Sequence[Case], jobs: int | None, seconds: float | None) -> Iterator[Verdict]:
         """Run the cases, each in a process that may die, and return their verdicts as they come."""
         end = None if seconds is None else time.monotonic() + seconds
-        found = self._by_worker(cases, end) if self.scheduler else self._by_process(cases, jobs, end)
+        found = self._run_on_workers(cases, end) if self.scheduler else self._run_in_processes(cases, jobs, end)
         for done, (index, verdict) in enumerate(found, 1):
             told = self._told(verdict, cases[index])
             if self.progress is not None:
                 self.progress(told, done, len(cases))
             yield told
 
-    def _by_process(self, cases: Sequence[Case], jobs: int | None, end: float | None) -> Iterator[tuple[int, Verdict]]:
+    def _run_in_processes(
+        self, cases: Sequence[Case], jobs: int | None, end: float | None
+    ) -> Iterator[tuple[int, Verdict]]:
         preload(self.subject.target)
         queue = iter([(index,) for index in range(len(cases))])
         for (index,), verdict in isolated.run(
             lambda index: tried(self.subject, cases[index], self.seed),
-            *(queue, jobs or len(os.sched_getaffinity(0)), end, self._limit, _died),
+            *(queue, jobs or len(os.sched_getaffinity(0)), end, self._limit, _make_crash_verdict),
         ):
             yield index, verdict
 
-    def _by_worker(self, cases: Sequence[Case], end: float | None) -> Iterator[tuple[int, Verdict]]:
+    def _run_on_workers(self, cases: Sequence[Case], end: float | None) -> Iterator[tuple[int, Verdict]]:
         from . import cluster, remote_cases
 
         queue = remote_cases.arguments_of(self.subject, cases, self.folders, self.seed)
         for (_, case, _), verdict in cluster.run(
-            *(remote_cases.try_case, queue, 1, end, self._limit, _died),
+            *(remote_cases.try_case, queue, 1, end, self._limit, _make_crash_verdict),
             scheduler=self.scheduler,
             prepare=remote_cases.prepare,
             told=self.told,
@@ -218,14 +220,14 @@ class _CheckRun(NamedTuple):
 def verdict_of(subject: Subject, case: Case, seed: int, limit: float = _PATIENCE) -> Verdict:
     """Run one case in its own process."""
     preload(subject.target)
-    return _named(isolated.alone(lambda: tried(subject, case, seed), limit, _died), case)
+    return _named(isolated.alone(lambda: tried(subject, case, seed), limit, _make_crash_verdict), case)
 
 
 def _named(verdict: Verdict, case: Case) -> Verdict:
     return verdict if verdict.case else verdict._replace(case=case.name, group=case.group)
 
 
-def _died(cause: str, phase: int) -> Verdict:
+def _make_crash_verdict(cause: str, phase: int) -> Verdict:
     """Return the verdict of a process that died. The caller adds the case's name."""
     if phase == WITHOUT_MEMORY:
         return Verdict("", "", "no memory", f"without memory, {cause}")

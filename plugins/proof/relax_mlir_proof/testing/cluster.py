@@ -73,7 +73,7 @@ def run(
         yield from isolated.run(call, queue, jobs, end, patience_s, died)
         return
     cluster = Cluster(scheduler, told=told)
-    limited = _until(queue, end)
+    limited = _take_until(queue, end)
     calls = (
         RemoteCall(answer, (function, prepare, patience_s, arguments), limit=patience_s + _LOADING)
         for arguments in limited
@@ -104,7 +104,7 @@ def _prepared(prepare: Function, argument: Any) -> None:
     call(argument)
 
 
-def _until(queue: Iterator[tuple[Any, ...]], end: float | None) -> Iterator[tuple[Any, ...]]:
+def _take_until(queue: Iterator[tuple[Any, ...]], end: float | None) -> Iterator[tuple[Any, ...]]:
     for each in queue:
         if end is not None and time.monotonic() >= end:
             return

@@ -58,18 +58,18 @@ class _Difference:
     def diagnosis(self) -> Diagnosis:
         most = int(abs(self._steps).max())
         return (
-            self._by_rounding(most)
-            or self._by_limits()
-            or self._by_constant()
+            self._diagnose_rounding(most)
+            or self._diagnose_limits()
+            or self._diagnose_constant()
             or self._near_limits_of_sums()
-            or self._by_scale()
+            or self._diagnose_scale()
             or self._by_place()
-            or self._by_large_sums()
-            or self._by_constants()
+            or self._diagnose_large_sums()
+            or self._diagnose_constants()
             or (Diagnosis("rounding", "by one step") if most == 1 else Diagnosis("sums", f"by up to {most} steps"))
         )
 
-    def _by_rounding(self, most: int) -> Diagnosis | None:
+    def _diagnose_rounding(self, most: int) -> Diagnosis | None:
         if most > 1:
             return None
         is_tie = abs(abs(self._by.quotients - numpy.floor(self._by.quotients)) - 0.5) < 1e-9
@@ -80,7 +80,7 @@ class _Difference:
                 return Diagnosis("rounding", f"{where}, as '{rounding}' instead of '{self._by.rounding}'")
         return Diagnosis("rounding", where) if is_tie[self._wrong].all() else None
 
-    def _by_limits(self) -> Diagnosis | None:
+    def _diagnose_limits(self) -> Diagnosis | None:
         least, most = int(self._found.min()), int(self._found.max())
         if least < most and (self._raw.clip(least, most) == self._found).all():
             is_of_type = self._least == self._by.low if least != self._expected.min() else self._most == self._by.high
@@ -117,7 +117,7 @@ class _Difference:
             return None
         return Diagnosis("overflow", f"where sums are {least} and more, near the limits of 32 bits")
 
-    def _by_large_sums(self) -> Diagnosis | None:
+    def _diagnose_large_sums(self) -> Diagnosis | None:
         if self._by.sums is None:
             return None
         sizes = abs(self._by.sums)
@@ -127,13 +127,13 @@ class _Difference:
             return Diagnosis("overflow", f"only where sums are {least} and more")
         return None
 
-    def _by_constant(self) -> Diagnosis | None:
+    def _diagnose_constant(self) -> Diagnosis | None:
         steps = self._steps[self._inside]
         if steps.size and steps.min() == steps.max() != 0:
             return Diagnosis("zero point", f"by {steps[0]} everywhere")
         return None
 
-    def _by_constants(self) -> Diagnosis | None:
+    def _diagnose_constants(self) -> Diagnosis | None:
         axis = self._by.channel_axis
         channels = numpy.moveaxis(self._steps, axis, 0).reshape(self._steps.shape[axis], -1)
         inside = numpy.moveaxis(self._inside, axis, 0).reshape(channels.shape)
@@ -142,7 +142,7 @@ class _Difference:
             return Diagnosis("zero point", "by a constant in each channel: a zero point of operands, or a bias")
         return None
 
-    def _by_scale(self) -> Diagnosis | None:
+    def _diagnose_scale(self) -> Diagnosis | None:
         found, expected = ((each - self._by.zero)[self._inside] for each in (self._found, self._expected))
         if not (expected != 0).any():
             return None

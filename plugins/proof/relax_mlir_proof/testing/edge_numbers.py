@@ -265,7 +265,7 @@ class _Edging:
     def _unit(self, quantize: Operation) -> float:
         """Return the largest step of the real numbers in front of a quantize, of all channels and summands."""
         if (product := next((each for each in _before(quantize) if each.name in PRODUCTS), None)) is None:
-            return max((float(_number(operation, 1).max()) for operation in _dequantized_before(quantize)), default=1.0)
+            return max((float(_number(operation, 1).max()) for operation in _find_operands(quantize)), default=1.0)
         makers = (made_by(operand) for operand in product.operands[:2])
         found = [_number(maker, 1).max() for maker in makers if maker is not None and maker.name == _DEQUANTIZE]
         return float(numpy.prod(found))
@@ -329,7 +329,7 @@ def _before(operation: Operation) -> Iterator[Operation]:
             yield from _before(maker)
 
 
-def _dequantized_before(quantize: Operation) -> list[Operation]:
+def _find_operands(quantize: Operation) -> list[Operation]:
     operands = [value for operation in (quantize, *_before(quantize)) for value in operation.operands]
     makers = [made_by(value) for value in operands]
     return [maker for maker in makers if maker is not None and maker.name == _DEQUANTIZE]
@@ -337,7 +337,7 @@ def _dequantized_before(quantize: Operation) -> list[Operation]:
 
 def _is_result(operation: Operation) -> bool:
     """Check whether an operation quantizes a result, not an input of the module."""
-    return operation.name == _QUANTIZE and bool(_dequantized_before(operation))
+    return operation.name == _QUANTIZE and bool(_find_operands(operation))
 
 
 def _is_bias(operation: Operation) -> bool:

@@ -124,14 +124,14 @@ def _row_with(row: Row, stated: Sequence[tuple[str, Any]]) -> Row | None:
         fact, text = definition.layouts.get(operand.name), operands[place]
         if fact is None or fact.attribute not in fixed or not isinstance(text, OperandText):
             continue
-        if (sizes := _permuted(text.sizes, own[fact.attribute], fixed[fact.attribute])) is None:
+        if (sizes := _permute_sizes(text.sizes, own[fact.attribute], fixed[fact.attribute])) is None:
             return None
         operands[place] = replace(text, sizes=sizes)
     changed = {name: value for name, value in fixed.items() if name in layouts}
     return row._replace(operands=tuple(operands), attributes={**row.attributes, **changed})
 
 
-def _permuted(sizes: tuple[str, ...], layout: object, wanted: object) -> tuple[str, ...] | None:
+def _permute_sizes(sizes: tuple[str, ...], layout: object, wanted: object) -> tuple[str, ...] | None:
     """Return sizes in the order of another layout, or None if one of the layouts has blocks of channels."""
     before, after = str(layout), str(wanted)
     if before == after:
@@ -211,7 +211,7 @@ class _Call(NamedTuple):
 
         for shape in wanted if is_alike else beside:
             yield alike(shape) if is_alike else [() if text.number else shape for text in texts], letters
-        sizes = _unified([(text, info.shape) for _, text, info in values if info is not None], letters)
+        sizes = _unify_sizes([(text, info.shape) for _, text, info in values if info is not None], letters)
         if sizes is not None:
             yield [_numbers(text.shape(sizes)) for text in texts], sizes
         if known:
@@ -239,7 +239,7 @@ def listed(operand: OperandText | tuple[OperandText, ...] | None) -> Sequence[Op
     return () if operand is None else (operand,) if isinstance(operand, OperandText) else operand
 
 
-def _unified(
+def _unify_sizes(
     pairs: Sequence[tuple[OperandText, Sequence[Any] | None]], letters: Mapping[str, int]
 ) -> dict[str, int] | None:
     """Return the sizes of letters for operands of these shapes, or None if the shapes do not fit."""

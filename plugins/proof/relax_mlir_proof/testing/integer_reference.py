@@ -97,7 +97,7 @@ def maker_before_moves(value: Value) -> Operation | None:
 
 def steps_of(module: Module, arrays: Sequence[ndarray]) -> list[ndarray | None]:
     """Return results as integers: of integer types, or in steps of the scale of a real result. Others are None."""
-    return [_in_steps(value, array) for value, array in zip(_results(module), arrays, strict=True)]
+    return [_count_steps(value, array) for value, array in zip(_results(module), arrays, strict=True)]
 
 
 def _results(module: Module) -> Sequence[Value]:
@@ -108,10 +108,10 @@ def _results(module: Module) -> Sequence[Value]:
 def with_axes_of_layers(module: Module, arrays: Sequence[ndarray | None]) -> list[ndarray | None]:
     """Return results of `steps_of` as the layers made them: in front of reshapes and changes of the layout."""
     pairs = zip(_results(module), arrays, strict=True)
-    return [None if array is None else _before_views(value, array) for value, array in pairs]
+    return [None if array is None else _skip_views(value, array) for value, array in pairs]
 
 
-def _before_views(value: Value, array: ndarray) -> ndarray:
+def _skip_views(value: Value, array: ndarray) -> ndarray:
     while (maker := made_by(value)) is not None and (
         maker.name in (*_VIEWS, _DEQUANTIZE) or maker.name == _QUANTIZE and not _is_computed(maker)
     ):
@@ -124,7 +124,7 @@ def _before_views(value: Value, array: ndarray) -> ndarray:
     return array
 
 
-def _in_steps(value: Value, array: ndarray) -> ndarray | None:
+def _count_steps(value: Value, array: ndarray) -> ndarray | None:
     if "int" in array.dtype.name:
         return array.astype("int64")
     if (maker := maker_before_moves(value)) is None or maker.name != _DEQUANTIZE:
@@ -178,11 +178,11 @@ def _rounding(operation: Operation, given: Sequence[ndarray]) -> Rounding | None
     if "int" not in dtype.name or zero.size != 1 or dtype.itemsize > 4:
         return None
     if operation.name == _QUANTIZE:
-        quotients, sums, rounding = data.astype("float64") / _along(given[1], data, opview.axis), None, "half_even"
+        quotients, sums, rounding = data.astype("float64") / _align(given[1], data, opview.axis), None, "half_even"
     else:
         how = Requantize(next(spelling for spelling, form in FORMS.items() if form == opview.form), opview.rounding)
         reals = how.reals(Multiplier(given[1], given[2]))
-        quotients, sums, rounding = data * _along(reals, data, opview.axis), data.astype("int64"), opview.rounding
+        quotients, sums, rounding = data * _align(reals, data, opview.axis), data.astype("int64"), opview.rounding
     limits = numpy.iinfo(dtype)
     product = _producer(operation)
     channel, spatial = -1, tuple[int, ...]()
@@ -211,7 +211,7 @@ def _producer(operation: Operation) -> Operation | None:
     return maker
 
 
-def _along(parameters: ndarray, data: ndarray, axis: int) -> ndarray:
+def _align(parameters: ndarray, data: ndarray, axis: int) -> ndarray:
     if parameters.size == 1:
         return parameters.astype("float64").reshape(-1)[0]
     shape = [1] * data.ndim

@@ -61,7 +61,7 @@ def compare_schedules(module: Module, target: str, draws: Draws, compare: Compar
             if not changes(schedule):
                 counts["without steps"] += 1
                 continue
-            kind, words = _compared(module, target, name, schedule, seed, compare)
+            kind, words = _compare_schedule(module, target, name, schedule, seed, compare)
             counts[kind] += 1
             reason = reason or (words if kind == _REFUSED else "")
         listed = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
@@ -80,7 +80,7 @@ def _problem(function: Operation) -> str:
         return _words(error)
 
 
-def _compared(
+def _compare_schedule(
     module: Module, target: str, name: str, schedule: Schedule, seed: str, compare: Compare
 ) -> tuple[str, str]:
     """Compare a program with a schedule. Return what has become of the schedule, and the words of a refusal."""

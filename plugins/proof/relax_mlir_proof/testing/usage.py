@@ -60,9 +60,9 @@ def change_in_use(executable: Executable, arguments: Sequence[ndarray], expected
     placed = [guarded(array, at_end=True) for array in arguments]
     again = _loaded(executable)
     return (
-        _of_threads(executable, placed, expected)
+        _check_threads(executable, placed, expected)
         or ("" if are_same(called(again, placed, PATTERNS[1]), expected) else "saved and loaded, it gives other bits")
-        or _of_two_at_once((executable, again), placed, expected)
+        or _check_two_at_once((executable, again), placed, expected)
     )
 
 
@@ -75,7 +75,7 @@ def _loaded(executable: Executable) -> Executable:
     return found
 
 
-def _of_threads(executable: Executable, placed: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
+def _check_threads(executable: Executable, placed: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
     before = executable.threads
     executable.threads = 1
     try:
@@ -84,7 +84,7 @@ def _of_threads(executable: Executable, placed: Sequence[ndarray], expected: Seq
         executable.threads = before
 
 
-def _of_two_at_once(programs: Sequence[Executable], placed: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
+def _check_two_at_once(programs: Sequence[Executable], placed: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
     together = Barrier(len(programs))
 
     def turns(program: Executable) -> bool:

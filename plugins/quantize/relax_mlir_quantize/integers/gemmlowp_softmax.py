@@ -66,8 +66,8 @@ def _reciprocal(sums: Value, headroom: Value) -> Value:
     half = relax.right_shift(relax.left_shift(sums, headroom), _i64(1))
     x = relax.add(_times(half, _i64(_SLOPE)), _i64(_START))
     for _ in range(3):
-        x = relax.add(x, _shifted(_times(x, relax.subtract(_i64(1 << 29), _times(half, x))), 2))
-    return _shifted(x, 1)
+        x = relax.add(x, _shift(_times(x, relax.subtract(_i64(1 << 29), _times(half, x))), 2))
+    return _shift(x, 1)
 
 
 def _i64(number: int) -> Value:
@@ -79,7 +79,7 @@ def _times(left: Value, right: Value) -> Value:
     return relax.right_shift(relax.add(relax.multiply(left, right), _i64(1 << 30)), _i64(31))
 
 
-def _shifted(x: Value, places: int) -> Value:
+def _shift(x: Value, places: int) -> Value:
     """Shift to the left, saturated to 32 bits."""
     return relax.maximum(relax.minimum(relax.left_shift(x, _i64(places)), _i64(_ONE)), _i64(-_ONE - 1))
 
@@ -105,7 +105,7 @@ def _high(left: int, right: int) -> int:
     return min((left * right + (1 << 30)) >> 31, _ONE)
 
 
-def _divided(x: int, places: int) -> int:
+def _divide(x: int, places: int) -> int:
     """Return x / 2**places, ties away from zero."""
     return (x + (1 << places - 1) - (x < 0)) >> places
 
@@ -130,4 +130,4 @@ def _exp_of_quarter(x: int) -> int:
     x += 1 << 28
     square = _high(x, x)
     cube, fourth = _high(square, x), _high(square, square)
-    return constant + _high(constant, x + _divided(_high(_divided(fourth, 2) + cube, third) + square, 1))
+    return constant + _high(constant, x + _divide(_high(_divide(fourth, 2) + cube, third) + square, 1))

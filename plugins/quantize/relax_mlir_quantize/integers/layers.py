@@ -101,11 +101,11 @@ def _integers(to: LayerEmission) -> Value:
     else:
         raise to.fail(f"out= has no integers for {'an argument' if core is None else core.name}; drop out=")
     for limit in reversed(limits):
-        whole = _limited(to, whole, limit)
+        whole = _limit_integers(to, whole, limit)
     return whole
 
 
-def _limited(to: LayerEmission, whole: Value, limit: Operation) -> Value:
+def _limit_integers(to: LayerEmission, whole: Value, limit: Operation) -> Value:
     """Limit integers as the operator limits the real numbers that they represent."""
     least: float | None = 0.0
     most: float | None = None

@@ -75,7 +75,7 @@ def emit_mean(to: LayerEmission, core: Operation) -> Value:
     sums, count = _sums(to, data, axes, core.opview.keepdims)
     if to.how.pools == "divide" and to.how.form == "q31":
         return to.requantize(sums, data.scale / to.scale, to.zero, to.dtype, divisor=count)
-    return _multiplied(to, sums, data.scale / to.scale, count)
+    return _multiply_sums(to, sums, data.scale / to.scale, count)
 
 
 def _raw(to: LayerEmission, data: Integers) -> Integers:
@@ -96,14 +96,14 @@ def _sums(to: LayerEmission, data: Integers, axes: Sequence[int], keepdims: bool
 def _mean(to: LayerEmission, data: Integers, sums: Value, count: int | ndarray) -> Value:
     """Return the mean of sums of `_raw` integers."""
     if to.how.pools == "multiply":
-        return _multiplied(to, sums, data.scale / to.scale, count)
+        return _multiply_sums(to, sums, data.scale / to.scale, count)
     mean = divided(to, sums, count)
     if to.is_scaled(data):
         return to.stored(mean, 0)
     return to.requantize(_minus(mean, int(data.zero)), data.scale / to.scale, to.zero, to.dtype)
 
 
-def _multiplied(to: LayerEmission, sums: Value, real: ndarray, count: int | ndarray) -> Value:
+def _multiply_sums(to: LayerEmission, sums: Value, real: ndarray, count: int | ndarray) -> Value:
     """Return sums times real / count. Windows at the border have multipliers of their own."""
     import numpy
 

@@ -40,13 +40,13 @@ def emit_resize(to: LayerEmission, core: Operation) -> Value:
     # TFLite rounds the raw integers: ties away from zero are not ties away from the zero point.
     sums = to.less(data._replace(zero=data.zero * 0) if is_same else data)
     for axis in spatial:
-        sums = _interpolated(sums, axis, *_taps(data.sizes[axis], result[axis], mode, bits), bits)
+        sums = _interpolate(sums, axis, *_taps(data.sizes[axis], result[axis], mode, bits), bits)
     if is_same:
         return to.shifted(sums, total, 0, to.dtype)
     return to.requantize(sums, data.scale / to.scale / 2.0**total, to.zero, to.dtype)
 
 
-def _interpolated(numbers: Value, axis: int, lower: ndarray, upper: ndarray, weights: ndarray, bits: int) -> Value:
+def _interpolate(numbers: Value, axis: int, lower: ndarray, upper: ndarray, weights: ndarray, bits: int) -> Value:
     """Return lower * (1 - weight) + upper * weight along an axis, with `bits` more fractional bits."""
     spread = weights.reshape([-1 if place == axis else 1 for place in range(len(sizes_of(numbers)))])
     first, second = (relax.take(numbers, const(array.astype("int32")), axis=axis) for array in (lower, upper))

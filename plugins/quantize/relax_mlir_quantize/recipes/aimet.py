@@ -156,15 +156,15 @@ class _Configuration:
     def _parameter(self, name: str, operand: str) -> list[str]:
         """Return the types of weights or of a bias, or none if the operand stays real."""
         parameter = "weight" if operand == "w" else operand
-        if not self._of_parameter(name, parameter, "is_quantized"):
+        if not self._read_parameter_flag(name, parameter, "is_quantized"):
             return []
         if operand == "bias":
             return ["i32 derived"]
         granularity = "@channel" if self._flag(name, "per_channel_quantization") else ""
-        is_symmetric = self._of_parameter(name, parameter, "is_symmetric")
+        is_symmetric = self._read_parameter_flag(name, parameter, "is_symmetric")
         return [self._type(bits, is_symmetric, granularity) for bits in self._widths(name, "param")]
 
-    def _of_parameter(self, name: str, parameter: str, flag: str) -> bool:
+    def _read_parameter_flag(self, name: str, parameter: str, flag: str) -> bool:
         """Return a flag of a parameter: of the operator, of all parameters of this name, or the default."""
         own = self._own(name).get("params", {})
         places: list[tuple[object, tuple[str, ...]]] = [

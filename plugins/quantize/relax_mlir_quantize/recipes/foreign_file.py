@@ -105,11 +105,11 @@ def layer_pattern(kind: str, chains: Iterable[Sequence[str]] = ()) -> GraphPatte
     else:
         pattern = is_op(kind)(x, ...)
     for chain in sorted(set(map(tuple, chains)), key=lambda each: (-len(each), each)):
-        pattern = _followed(pattern, chain)
+        pattern = _add_followers(pattern, chain)
     return pattern
 
 
-def _followed(layer: GraphPattern, chain: Sequence[str]) -> GraphPattern:
+def _add_followers(layer: GraphPattern, chain: Sequence[str]) -> GraphPattern:
     longer = layer
     for name in chain:
         longer = is_op(name)(longer.used_once(), ...)

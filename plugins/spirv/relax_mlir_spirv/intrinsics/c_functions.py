@@ -49,7 +49,7 @@ def remainder(op: OpView) -> Number:
     return select(defined, signed, math.nan)
 
 
-def _shifted(x: Number) -> tuple[Number, Number, Number]:
+def _shift_up(x: Number) -> tuple[Number, Number, Number]:
     """Return x shifted up to `_FAR`, the product of the numbers passed, and the rounding error of the sum."""
     y, factors, lost = x, x.constant(1.0), x.constant(0.0)
     for _ in range(_FAR):
@@ -111,7 +111,7 @@ def _gamma(x: Number) -> Number:
     The power is computed in two halves, because the whole power overflows before the result does.
     """
     is_below = x < 0.5
-    y, factors, lost = _shifted(select(is_below, 1.0 - x, x))
+    y, factors, lost = _shift_up(select(is_below, 1.0 - x, x))
     power = intrinsic("pow", y, y * 0.5 - 0.25)
     whole = power * exp(-y) * power * (math.sqrt(2 * math.pi) * exp(_tail(y)))
     whole = select(y > 171.7, math.inf, whole * (1.0 + log(y) * lost) / factors)

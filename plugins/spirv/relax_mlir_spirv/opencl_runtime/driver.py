@@ -149,7 +149,7 @@ class OpenclDriver:
     def devices(self) -> list[OpenclDevice]:
         with self._lock:
             if self._devices is None:
-                handles = [handle for platform in self._platforms() for handle in self._of_platform(platform)]
+                handles = [handle for platform in self._platforms() for handle in self._list_devices(platform)]
                 self._devices = [self._device(*each) for each in enumerate(handles)]
             return self._devices
 
@@ -181,7 +181,7 @@ class OpenclDriver:
             raise
         return [handles[place] or 0 for place in range(min(count.value, len(handles)))]
 
-    def _of_platform(self, platform: int) -> list[int]:
+    def _list_devices(self, platform: int) -> list[int]:
         count, handles = ctypes.c_uint32(), (ctypes.c_void_p * 16)()
         try:
             self.call("clGetDeviceIDs", platform, _ALL_TYPES, len(handles), handles, ctypes.byref(count))

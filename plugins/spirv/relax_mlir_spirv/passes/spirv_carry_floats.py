@@ -41,7 +41,7 @@ def _carry(op: Operation) -> None:
         *op.results,
         *(argument for region in op.regions for block in region.blocks for argument in block.arguments),
     ]
-    changed = [(value, other) for value in values if (other := _carried(value.type)) is not None]
+    changed = [(value, other) for value in values if (other := _replace_type(value.type)) is not None]
     for value, other in changed:
         value.set_type(other)
     if op.name in ("gpu.func", "memref.global"):
@@ -59,18 +59,18 @@ def _retype(op: Operation) -> None:
     name = "function_type" if op.name == "gpu.func" else "type"
     type_ = op.attributes[name].value
     if name == "type":
-        op.attributes[name] = ir.TypeAttr.get(_carried(type_) or type_)
+        op.attributes[name] = ir.TypeAttr.get(_replace_type(type_) or type_)
         return
-    inputs = [_carried(input_) or input_ for input_ in type_.inputs]
+    inputs = [_replace_type(input_) or input_ for input_ in type_.inputs]
     op.attributes[name] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
 
 
-def _carried(type_: Type) -> Type | None:
+def _replace_type(type_: Type) -> Type | None:
     """Return the replacement of a type, or None for other types."""
     if type_ == ir.BF16Type.get():
         return ir.IntegerType.get_signless(16)
     if isinstance(type_, (ir.MemRefType, ir.VectorType)):
-        element = _carried(type_.element_type)
+        element = _replace_type(type_.element_type)
         if element is None:
             return None
         if isinstance(type_, ir.VectorType):

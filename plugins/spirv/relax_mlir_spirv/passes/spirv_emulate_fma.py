@@ -36,7 +36,7 @@ class EmulateFma(Pass):
                 with operation.location, ir.InsertionPoint(operation):
                     x, y, z = map(number, operation.operands)
                     if x.dtype == "f64":
-                        replace_op(operation, [_in_parts(x, y, z).value])
+                        replace_op(operation, [_compute_in_parts(x, y, z).value])
                     elif x.dtype == "f32":
                         replace_op(operation, [_wide(x, y, z).value])
 
@@ -47,7 +47,7 @@ def _wide(x: Number, y: Number, z: Number) -> Number:
     return (x * y + z).to("f32")
 
 
-def _in_parts(x: Number, y: Number, z: Number) -> Number:
+def _compute_in_parts(x: Number, y: Number, z: Number) -> Number:
     """Return the result with the product and the sum as pairs of numbers.
 
     Infinite values use the device's arithmetic.

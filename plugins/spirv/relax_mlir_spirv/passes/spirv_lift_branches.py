@@ -73,13 +73,13 @@ def _as_conditions(switch: Operation) -> None:
     types = [each.type for each in switch.results]
     values = list(switch.attributes["cases"])
     with ir.InsertionPoint(switch):
-        made = _nested(number(switch.operands[0]), list(zip(values, cases, strict=True)), usual, types)
+        made = _nest_branches(number(switch.operands[0]), list(zip(values, cases, strict=True)), usual, types)
     for result, other in zip(list(switch.results), made, strict=True):
         result.replace_all_uses_with(other)
     switch.erase()
 
 
-def _nested(chosen, cases, usual, types):  # type: ignore[no-untyped-def]
+def _nest_branches(chosen, cases, usual, types):  # type: ignore[no-untyped-def]
     if not cases:
         (block,) = usual.blocks
         *ops, end = [operation.operation for operation in block.operations]
@@ -92,5 +92,5 @@ def _nested(chosen, cases, usual, types):  # type: ignore[no-untyped-def]
     (block,) = region.blocks
     block.append_to(made.regions[0])
     with ir.InsertionPoint(made.regions[1].blocks.append()):
-        ir.Operation.create("scf.yield", operands=_nested(chosen, others, usual, types))
+        ir.Operation.create("scf.yield", operands=_nest_branches(chosen, others, usual, types))
     return list(made.results)

@@ -61,7 +61,7 @@ class TakeWords(Pass):
             if self.api == "opencl":
                 words = [block.add_argument(_i(64), kernel.location) for _ in arguments]
             else:
-                words = _pushed(kernel, len(arguments) + 1)
+                words = _push_words(kernel, len(arguments) + 1)
             for argument, word in zip(arguments, words, strict=False):
                 argument.replace_all_uses_with(_from_word(word, argument.type, kernel))
             if self.api == "vulkan":
@@ -79,8 +79,8 @@ def _count_blocks(kernel: Operation, blocks: Value) -> None:
     The kernel's body from the insertion point on becomes conditional on a valid block number.
     """
     ids = [each for each in operations_named(kernel, "gpu.block_id") if dimension_of(each) == "x"]
-    x, y = (_of_grid("block_id", dimension) for dimension in "xy")
-    own = y * _of_grid("grid_dim", "x") + x
+    x, y = (_read_grid("block_id", dimension) for dimension in "xy")
+    own = y * _read_grid("grid_dim", "x") + x
     there = ir.Operation.create("scf.if", operands=[(own < as_index(blocks)).value], regions=2)
     for id_ in ids:
         replace_op(id_, [own.value])
@@ -92,12 +92,12 @@ def _count_blocks(kernel: Operation, blocks: Value) -> None:
         ir.Operation.create("scf.yield")
 
 
-def _of_grid(name: str, dimension: str) -> Number:
+def _read_grid(name: str, dimension: str) -> Number:
     said = ir.Attribute.parse(f"#gpu<dim {dimension}>")
     return operation(f"gpu.{name}", [], ir.IndexType.get(), dimension=said)
 
 
-def _pushed(kernel: Operation, count: int) -> list[Value]:
+def _push_words(kernel: Operation, count: int) -> list[Value]:
     in_memory = count > MOST_PUSHED
     pushed = 1 if in_memory else count
     symbol = f"{symbol_name(kernel)}_words"

@@ -86,7 +86,7 @@ class KeptCommands:
         buffers = (ctypes.c_uint64 * _ROWS)()
         info = vk.CommandBufferInfo(pool=pool, level=_SECONDARY, count=_ROWS)
         device.call("vkAllocateCommandBuffers", ctypes.byref(info), buffers)
-        kept, noted = (self._addressed(rows, graph.tensors + 1) for rows in (_ROWS, _NOTED))
+        kept, noted = (self._make_rows(rows, graph.tensors + 1) for rows in (_ROWS, _NOTED))
         size = max(graph.launches, 1) * parameter_bytes
         kept[0::_ROW_WORDS] = list(buffers)
         if size:
@@ -99,7 +99,7 @@ class KeptCommands:
         self._undo += [partial(forget, first + 8 * _ROW_WORDS * row) for row in range(_ROWS)]
         return kept, noted
 
-    def _addressed(self, count: int, words: int) -> _Rows:
+    def _make_rows(self, count: int, words: int) -> _Rows:
         """Return rows with room for addresses."""
         rows, addresses = (ctypes.c_uint64 * (_ROW_WORDS * count))(), (ctypes.c_uint64 * (words * count))()
         self._held += [rows, addresses]

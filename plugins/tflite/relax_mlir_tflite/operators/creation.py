@@ -56,7 +56,7 @@ def arange(node: TfliteNode) -> Outputs:
     """Convert RANGE: numbers from a start to a limit, which is excluded, in steps."""
     bounds = [node.value(index) for index in range(3)]
     if all(bound.array is not None for bound in bounds):
-        return _of_numbers(node, *(bound.array.ravel()[0].item() for bound in bounds if bound.array is not None))
+        return _make_range(node, *(bound.array.ravel()[0].item() for bound in bounds if bound.array is not None))
     elements = [bound.elements for bound in bounds]
     if any(element is None for element in elements):
         raise node.fail("its bounds are only known when the model runs")
@@ -66,7 +66,7 @@ def arange(node: TfliteNode) -> Outputs:
     return relax.arange(start, limit, step, dtype=node.dtype)
 
 
-def _of_numbers(node: TfliteNode, start: float, limit: float, step: float) -> Value:
+def _make_range(node: TfliteNode, start: float, limit: float, step: float) -> Value:
     import numpy
 
     count = math.ceil((limit - start) / step) if step and math.isfinite(start + limit + step) else -1

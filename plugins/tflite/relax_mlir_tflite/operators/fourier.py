@@ -27,10 +27,14 @@ def rfft2d(node: TfliteNode) -> Outputs:
     return Pair(x.real, x.whole_imag).value()
 
 
-def _of_pair(function: Callable[[Pair], Tensor]) -> Convert:
+def _make_part(function: Callable[[Pair], Tensor]) -> Convert:
     return lambda node: function(node.pair(0))
 
 
 register_rows(
-    {"REAL": _of_pair(lambda x: x.real), "IMAG": _of_pair(lambda x: x.whole_imag), "COMPLEX_ABS": _of_pair(magnitude)}
+    {
+        "REAL": _make_part(lambda x: x.real),
+        "IMAG": _make_part(lambda x: x.whole_imag),
+        "COMPLEX_ABS": _make_part(magnitude),
+    }
 )

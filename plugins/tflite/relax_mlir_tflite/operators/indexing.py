@@ -125,16 +125,16 @@ def _sums(node: TfliteNode, count: sizes.Size, reduction: str = "add") -> Tensor
     return relax.dialect.ops["scatter_nd"](base, places, node.tensor(0), reduction=reduction)
 
 
-def _of_numbers(reduction: str) -> Convert:
+def _make_segment_converter(reduction: str) -> Convert:
     return lambda node: _sums(node, node.size_in(2), reduction)
 
 
 register_rows(
     {
-        "UNSORTED_SEGMENT_SUM": _of_numbers("add"),
-        "UNSORTED_SEGMENT_PROD": _of_numbers("mul"),
-        "UNSORTED_SEGMENT_MAX": _of_numbers("max"),
-        "UNSORTED_SEGMENT_MIN": _of_numbers("min"),
+        "UNSORTED_SEGMENT_SUM": _make_segment_converter("add"),
+        "UNSORTED_SEGMENT_PROD": _make_segment_converter("mul"),
+        "UNSORTED_SEGMENT_MAX": _make_segment_converter("max"),
+        "UNSORTED_SEGMENT_MIN": _make_segment_converter("min"),
         "GATHER_ND": lambda node: relax.gather_nd(node.tensor(0), node.integers(1)),
         "EMBEDDING_LOOKUP": lambda node: relax.take(node.tensor(1), node.integers(0), axis=0),
     }

@@ -137,7 +137,7 @@ class Lstm:
         new = self.activation(self._normalized(sums[2], 2))
         cell = relax.add(relax.multiply(forget, cell), relax.multiply(kept, new))
         cell = relax.clip(cell, -self.cell_clip, self.cell_clip) if self.cell_clip > 0 else cell
-        return [self._projected(relax.multiply(self._gate(sums[3], 3, cell), self.activation(cell))), cell]
+        return [self._project(relax.multiply(self._gate(sums[3], 3, cell), self.activation(cell))), cell]
 
     def _gate(self, total: Tensor, gate: int, cell: Tensor) -> Tensor:
         place = self.places.peepholes + {0: 0, 1: 1, 3: 2}[gate]
@@ -154,7 +154,7 @@ class Lstm:
         scaled = relax.multiply(made, self.node.tensor(self.places.norms + gate))
         return _plus(scaled, _bias(self.node, self.places.bias + gate))
 
-    def _projected(self, hidden: Tensor) -> Tensor:
+    def _project(self, hidden: Tensor) -> Tensor:
         node, place = self.node, self.places.projection
         if not node.has(place):
             return hidden

@@ -11,7 +11,7 @@ from relax_mlir.frontends.core.tensors import all_of, any_of
 from ..prelude import Convert, Outputs, Tensor, TfliteNode, cast, register_rows, register_tflite, relax, sizes
 
 
-def _reduced(function: Callable[..., Tensor]) -> Convert:
+def _make_reduction_converter(function: Callable[..., Tensor]) -> Convert:
     def convert(node: TfliteNode) -> Outputs:
         x = node.tensor(0)
         axes = _axes(node)
@@ -38,12 +38,12 @@ def mean(node: TfliteNode) -> Outputs:
 
 register_rows(
     {
-        "SUM": _reduced(relax.sum),
-        "REDUCE_PROD": _reduced(relax.prod),
-        "REDUCE_MAX": _reduced(relax.max),
-        "REDUCE_MIN": _reduced(relax.min),
-        "REDUCE_ALL": _reduced(all_of),
-        "REDUCE_ANY": _reduced(any_of),
+        "SUM": _make_reduction_converter(relax.sum),
+        "REDUCE_PROD": _make_reduction_converter(relax.prod),
+        "REDUCE_MAX": _make_reduction_converter(relax.max),
+        "REDUCE_MIN": _make_reduction_converter(relax.min),
+        "REDUCE_ALL": _make_reduction_converter(all_of),
+        "REDUCE_ANY": _make_reduction_converter(any_of),
         "ARG_MAX": lambda node: _place(node, relax.argmax),
         "ARG_MIN": lambda node: _place(node, relax.argmin),
     }

@@ -94,7 +94,7 @@ def space_to_batch(node: TfliteNode) -> Outputs:
         for size, (before, after), block in zip(rest[:count], around, blocks, strict=True)
     ]
     apart = [each for pair in zip(spatial, blocks, strict=True) for each in pair]
-    moved = _permuted(data, [batch, *apart, *rest[count:]], [*range(2, 2 * count + 1, 2), 0, *range(1, 2 * count, 2)])
+    moved = _rearrange(data, [batch, *apart, *rest[count:]], [*range(2, 2 * count + 1, 2), 0, *range(1, 2 * count, 2)])
     return sizes.reshaped(moved, [sizes.times(batch, sizes.product(blocks)), *spatial, *rest[count:]])
 
 
@@ -105,7 +105,7 @@ def batch_to_space(node: TfliteNode) -> Outputs:
     count = len(blocks)
     own = sizes.divided(batch, sizes.product(blocks))
     order = [count, *(number for axis in range(count) for number in (count + 1 + axis, axis))]
-    moved = _permuted(node.tensor(0), [*blocks, own, *rest], order)
+    moved = _rearrange(node.tensor(0), [*blocks, own, *rest], order)
     spatial = [sizes.times(size, block) for size, block in zip(rest[:count], blocks, strict=True)]
     whole = sizes.reshaped(moved, [own, *spatial, *rest[count:]])
     bounds = {
@@ -115,7 +115,7 @@ def batch_to_space(node: TfliteNode) -> Outputs:
     return sizes.sliced(Value(ssa=whole), bounds)
 
 
-def _permuted(x: Tensor, shape: Sequence[sizes.Size], first: Sequence[int]) -> Tensor:
+def _rearrange(x: Tensor, shape: Sequence[sizes.Size], first: Sequence[int]) -> Tensor:
     """Reshape a tensor and permute its dimensions: `first`, then the remaining dimensions in their order."""
     rest = [axis for axis in range(len(shape)) if axis not in first]
     return relax.permute_dims(sizes.reshaped(x, shape), axes=[*first, *rest])

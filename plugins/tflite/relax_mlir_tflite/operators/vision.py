@@ -72,7 +72,7 @@ def detections(node: TfliteNode) -> Outputs:
     if batch != 1 or not 1 <= classes <= labels or min(most, count, anchors) < 1:
         what = f"{most} boxes of {anchors} anchors with {count} of {classes} classes"
         raise node.fail(f"{what} and {labels} scores for {batch} images are not supported")
-    boxes = _around_anchors(node)
+    boxes = _decode_boxes(node)
     # The first label is the background, if there is one.
     scores = part(relax.reshape(node.tensor(1), (anchors, labels)), 1, labels - classes, labels)
     best, which = relax.topk(scores, k=count, axis=1, dtype="i64")
@@ -100,7 +100,7 @@ def detections(node: TfliteNode) -> Outputs:
     ]
 
 
-def _around_anchors(node: TfliteNode) -> Tensor:
+def _decode_boxes(node: TfliteNode) -> Tensor:
     """Return the corners of the boxes [n, 4]. The predictions move the anchors' centers and scale their sizes."""
     anchors, _ = node.fixed_sizes(2, 2)
     predicted = relax.reshape(node.tensor(0), (anchors, 4))

@@ -97,12 +97,12 @@ def torch_backend(
         bw_compiler=program,
         inference_compiler=partial(program, freezes=freezes),
         decompositions=aot_table(),
-        partition_fn=_partitioned,
+        partition_fn=_partition_joint,
     )
     return wrap(graph, example_inputs)
 
 
-def _partitioned(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[GraphModule, GraphModule]:
+def _partition_joint(joint: GraphModule, *arguments: Any, **settings: Any) -> tuple[GraphModule, GraphModule]:
     """Split a joint graph into forward and backward graphs, without values that no backward step reads."""
     from functorch.compile import min_cut_rematerialization_partition
 
@@ -243,7 +243,7 @@ def _is_jagged(argument: Any) -> bool:
     return hasattr(argument, "node") and argument.node.is_nested_int()
 
 
-def _of_torch(found: Any) -> tuple[Any, ...]:
+def _convert_to_torch(found: Any) -> tuple[Any, ...]:
     """Convert results to torch tensors for a program without tensor arguments. Its results have no framework."""
     import torch
 
@@ -293,7 +293,7 @@ class _Calls:
         self._scalars = [place for place, each in enumerate(passed) if each.symbol is not None]
         main = executable["main"]
         main.warns_of_gradients = False  # AOTAutograd computes gradients by another program
-        self._main = main if passed else lambda: _of_torch(main())
+        self._main = main if passed else lambda: _convert_to_torch(main())
 
     def call(self, given: Sequence[Any]) -> list[Any]:
         """Return the outputs of the graph for its arguments."""

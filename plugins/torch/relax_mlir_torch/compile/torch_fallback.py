@@ -81,7 +81,7 @@ def _split(
 
     outer = fx.Graph()
     copies: dict[FxNode, FxNode] = {}
-    for is_eager, nodes in groupby(_in_parts(graph), key=lambda node: node in eager or not _computes(node)):
+    for is_eager, nodes in groupby(_yield_ordered(graph), key=lambda node: node in eager or not _computes(node)):
         part = list(nodes)
         if is_eager:
             copies.update((node, outer.node_copy(node, copies.__getitem__)) for node in part)
@@ -91,7 +91,7 @@ def _split(
     return fx.GraphModule(graph, outer)
 
 
-def _in_parts(graph: GraphModule) -> Iterator[FxNode]:
+def _yield_ordered(graph: GraphModule) -> Iterator[FxNode]:
     """Yield the nodes in an order in which extractions of list elements follow the list's node."""
     for fx in graph.graph.nodes:
         if fx.op == "output" or fx.target is operator.getitem:

@@ -87,7 +87,7 @@ class TorchResults:
         sources = self._sources(outputs, spread_sizes, view_sizes)
         self._take = taking(sources)
         self._sizes = self._size_function(graph, [*spread_sizes, *view_sizes])
-        results = [_in_memory_order(graph, output, fx, order) for fx, order in self._computed]
+        results = [_permute_to_memory_order(graph, output, fx, order) for fx, order in self._computed]
         output.args = (tuple(results),)
         _erase_unused_views(graph, outputs, self._tensors)
         self.count = len(results)
@@ -198,7 +198,7 @@ def _owners(graph: GraphModule, places: Mapping[FxNode, TensorPlace]) -> Mapping
     }
 
 
-def _in_memory_order(graph: GraphModule, output: FxNode, fx: FxNode, order: Sequence[int]) -> FxNode:
+def _permute_to_memory_order(graph: GraphModule, output: FxNode, fx: FxNode, order: Sequence[int]) -> FxNode:
     """Return a node with a contiguous result in the memory order of a tensor with other strides."""
     import torch
 

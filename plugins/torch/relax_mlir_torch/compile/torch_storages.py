@@ -51,7 +51,7 @@ def places_of(graph: GraphModule) -> Mapping[FxNode, TensorPlace]:
     for fx in graph.graph.nodes:
         if (storage := _fake_storage(fx)) is not None:
             result = _invoked_result(graph, fx, subgraphs)
-            places[fx] = _of_view(fx, storage, places) if result is None else _of_result(fx, result, places)
+            places[fx] = _find_view(fx, storage, places) if result is None else _find_result(fx, result, places)
     return places
 
 
@@ -71,7 +71,7 @@ def _start(fx: FxNode) -> Any:
     return meta.storage_offset() * meta.element_size()
 
 
-def _of_view(fx: FxNode, storage: int, tensor_places: Mapping[FxNode, TensorPlace]) -> TensorPlace:
+def _find_view(fx: FxNode, storage: int, tensor_places: Mapping[FxNode, TensorPlace]) -> TensorPlace:
     """Return the place of a node: that of the operand of which the node is a view, or its own.
 
     Arguments share memory in the call that torch traces, but not in all later calls.
@@ -108,7 +108,7 @@ def _subgraph(graph: GraphModule) -> _Subgraph:
     return _Subgraph(graph, places, owners)
 
 
-def _of_result(fx: FxNode, result: _Result, tensor_places: Mapping[FxNode, TensorPlace]) -> TensorPlace:
+def _find_result(fx: FxNode, result: _Result, tensor_places: Mapping[FxNode, TensorPlace]) -> TensorPlace:
     """Return the place of a subgraph's result: in the memory of an operand of the call, or in memory of this call."""
     places = result.inner.places
     own = places.get(result.fx, TensorPlace(result.fx))

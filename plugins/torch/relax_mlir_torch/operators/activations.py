@@ -43,7 +43,7 @@ register_rows(
             node.tensor(0), relax.add(relax.abs(node.tensor(0)), like(node.tensor(0), 1))
         ),
         "aten::log_sigmoid": lambda node: _log_sigmoid(node.tensor(0)),
-        "aten::log_sigmoid_forward": lambda node: [_log_sigmoid(node.tensor(0)), _kept_of_log_sigmoid(node)],
+        "aten::log_sigmoid_forward": lambda node: [_log_sigmoid(node.tensor(0)), _compute_log_sigmoid_buffer(node)],
     }
 )
 
@@ -52,7 +52,7 @@ def _log_sigmoid(x: Tensor) -> Tensor:
     return relax.negative(relax.nn.softplus(relax.negative(x), threshold=40.0))
 
 
-def _kept_of_log_sigmoid(node: TorchNode) -> Tensor:
+def _compute_log_sigmoid_buffer(node: TorchNode) -> Tensor:
     """Return the value that the gradient reads on CPUs. On other devices it is empty."""
     if node.result_sizes(1) == [0]:
         return sizes.zeros([0], node.dtype)

@@ -233,7 +233,7 @@ def out_dtype(node: TorchNode) -> Outputs:
     names = [argument.name for argument in operator._schema.arguments]
     result = node.fx.meta["val"]
     metas = dict(zip(names, list(node.metas.values())[2:], strict=False))
-    common = _promoted(result, metas.values())
+    common = _promote_type(result, metas.values())
     wide = dtype_of(common)
     arguments = {argument.name: argument.default_value for argument in operator._schema.arguments}
     arguments.update(
@@ -245,7 +245,7 @@ def out_dtype(node: TorchNode) -> Outputs:
     return [cast(value.ssa, node.dtype) for value in as_values(made) if isinstance(value, Value)]
 
 
-def _promoted(result: torch.Tensor, operands: Iterable[object]) -> torch.dtype:
+def _promote_type(result: torch.Tensor, operands: Iterable[object]) -> torch.dtype:
     """Return the type to which torch promotes operands and a tensor of one dimension with the result's type."""
     import torch
 

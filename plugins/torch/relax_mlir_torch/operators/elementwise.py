@@ -149,8 +149,8 @@ def _dividend_and_divisor(node: TorchNode) -> tuple[Tensor, Tensor]:
 register_rows(
     {
         "aten::mul aten::multiply": lambda node: times(*operands(node)),
-        "aten::remainder": lambda node: relax.floor_mod(*_of_numbers(node)),
-        "aten::fmod": lambda node: relax.mod(*_of_numbers(node)),
+        "aten::remainder": lambda node: relax.floor_mod(*_read_number_operands(node)),
+        "aten::fmod": lambda node: relax.mod(*_read_number_operands(node)),
         "aten::abs aten::absolute": lambda node: node.tensor(0) if node.dtype == "i1" else relax.abs(node.tensor(0)),
         "aten::sgn aten::sign": lambda node: _sign(node.tensor(0)),
         "aten::frac": lambda node: relax.subtract(node.tensor(0), relax.trunc(node.tensor(0))),
@@ -169,7 +169,7 @@ register_rows(
 )
 
 
-def _of_numbers(node: TorchNode) -> tuple[Tensor, Tensor]:
+def _read_number_operands(node: TorchNode) -> tuple[Tensor, Tensor]:
     if node.dtype == "i1":
         raise node.fail("remainders of booleans are not defined")
     return _dividend_and_divisor(node)

@@ -34,7 +34,7 @@ def flex_attention(node: TorchNode) -> Outputs:
     is_exact = query.dtype in ("f32", "f64") or _is_identity(score.graph)
     has_own_keys = query.shape and key.shape and equal(query.shape[0], key.shape[0]) is True
     if any(node.is_wanted[1:]) or not (_is_added_to(score.graph) and is_exact and has_own_keys):
-        return _by_definition(node, "math_attention")
+        return _convert_by_definition(node, "math_attention")
     is_causal = _is_causal(mask.graph)
     made = relax.nn.attention(
         relax.permute_dims(query.ssa, axes=_SWAPPED),
@@ -49,7 +49,7 @@ def flex_attention(node: TorchNode) -> Outputs:
 
 @register_torch("higher_order::flex_attention_backward")
 def flex_attention_backward(node: TorchNode) -> Outputs:
-    return _by_definition(node, "sdpa_dense_backward")
+    return _convert_by_definition(node, "sdpa_dense_backward")
 
 
 # ---- analysis of the functions ----
@@ -145,7 +145,7 @@ def _bias(node: TorchNode, score: GraphModule, mask: GraphModule | None) -> Tens
     return cast(made.ssa, node.dtype)
 
 
-def _by_definition(node: TorchNode, name: str) -> Outputs:
+def _convert_by_definition(node: TorchNode, name: str) -> Outputs:
     """Convert by torch's definition, a function that takes the operator's arguments."""
     from torch.utils import _pytree
 

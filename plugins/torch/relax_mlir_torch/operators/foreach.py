@@ -25,7 +25,7 @@ def _norm(node: TorchNode, place: int) -> dict[str, Any]:
     return {"self": node.get("self")[place], "ord": node.get("ord"), "dtype": node.get("dtype")}
 
 
-def _for_each(operator: str, arguments: _Arguments) -> Convert:
+def _make_foreach_converter(operator: str, arguments: _Arguments) -> Convert:
     def convert(node: TorchNode) -> Outputs:
         import torch
 
@@ -48,4 +48,4 @@ for _name, _operator, _arguments in (
     ("addcdiv", "addcdiv", _addend),
     ("norm", "linalg_vector_norm", _norm),
 ):
-    register_torch(f"aten::_foreach_{_name}")(_for_each(_operator, _arguments))
+    register_torch(f"aten::_foreach_{_name}")(_make_foreach_converter(_operator, _arguments))

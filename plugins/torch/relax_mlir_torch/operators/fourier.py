@@ -17,7 +17,7 @@ from .complex import pair
 _BY_ROOT, _BY_NUMBER = 1, 2
 
 
-def _along(node: TorchNode, x: Pair, axis: int, transform: Transform) -> Pair:
+def _transform_along(node: TorchNode, x: Pair, axis: int, transform: Transform) -> Pair:
     """Transform along a dimension, without normalization."""
     along = transformed_along(node, x, axis, transform)
     if not transform.inverse:
@@ -43,9 +43,9 @@ def _dims(node: TorchNode, x: Pair) -> tuple[list[int], list[sizes.Size]]:
     return [node.axis_of(number, len(own)) for number in node.ints("dim", ())], own
 
 
-def _by_complex(node: TorchNode, x: Pair, axes: Sequence[int], own: Sequence[sizes.Size], inverse: bool) -> Pair:
+def _transform_complex(node: TorchNode, x: Pair, axes: Sequence[int], own: Sequence[sizes.Size], inverse: bool) -> Pair:
     for axis in axes:
-        x = _along(node, Pair(x.real, x.whole_imag), axis, Transform(own[axis], 2, inverse, False))
+        x = _transform_along(node, Pair(x.real, x.whole_imag), axis, Transform(own[axis], 2, inverse, False))
     return x
 
 
@@ -54,7 +54,7 @@ def _by_complex(node: TorchNode, x: Pair, axes: Sequence[int], own: Sequence[siz
 def complex_to_complex(node: TorchNode) -> Outputs:
     x = pair(node, 0)
     axes, own = _dims(node, x)
-    made = _by_complex(node, x, axes, own, inverse=not node.bool("forward", True))
+    made = _transform_complex(node, x, axes, own, inverse=not node.bool("forward", True))
     return _normalize(node, made, [own[axis] for axis in axes]).value()
 
 
@@ -64,8 +64,8 @@ def real_to_complex(node: TorchNode) -> Outputs:
     """Convert a transform of real numbers. The last listed dimension is the real one."""
     x = Pair(node.tensor(0, node.dtype), None)
     axes, own = _dims(node, x)
-    made = _along(node, x, axes[-1], Transform(own[axes[-1]], 1, False, node.bool("onesided")))
-    made = _by_complex(node, made, axes[:-1], own, inverse=False)
+    made = _transform_along(node, x, axes[-1], Transform(own[axes[-1]], 1, False, node.bool("onesided")))
+    made = _transform_complex(node, made, axes[:-1], own, inverse=False)
     return _normalize(node, made, [own[axis] for axis in axes]).value()
 
 
@@ -76,6 +76,6 @@ def complex_to_real(node: TorchNode) -> Outputs:
     x = pair(node, 0)
     axes, own = _dims(node, x)
     length = node.size("last_dim_size")
-    made = _by_complex(node, x, axes[:-1], own, inverse=True)
-    made = _along(node, Pair(made.real, made.whole_imag), axes[-1], Transform(length, 2, True, True))
+    made = _transform_complex(node, x, axes[:-1], own, inverse=True)
+    made = _transform_along(node, Pair(made.real, made.whole_imag), axes[-1], Transform(length, 2, True, True))
     return _normalize(node, made, [*(own[axis] for axis in axes[:-1]), length]).real

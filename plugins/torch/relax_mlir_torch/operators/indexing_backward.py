@@ -33,10 +33,10 @@ def embedding_bag_backward(node: TorchNode) -> Outputs:
         node, "aten::_embedding_bag_forward_only", ["weight"], [arriving],
         weight=Value(ssa=rows), offsets=_first(node, bags),
     )  # fmt: skip
-    return _shared_by_uses(node, tensors[0]) if node.bool("scale_grad_by_freq") else tensors
+    return _divide_by_uses(node, tensors[0]) if node.bool("scale_grad_by_freq") else tensors
 
 
-def _shared_by_uses(node: TorchNode, gradient: Tensor) -> Tensor:
+def _divide_by_uses(node: TorchNode, gradient: Tensor) -> Tensor:
     """Divide each row by the number of its uses."""
     places = node.tensor("indices", "i64")
     none = sizes.zeros([node.size("num_weights")], node.dtype)

@@ -54,14 +54,14 @@ def weight_int4pack_mm(node: TorchNode) -> Outputs:
     codes = _pairs(node)
     rows, bytes_ = sizes.sizes_of(Value(ssa=codes))
     blocks = sizes.divided(sizes.times(bytes_, 2), group)
-    x, lead = _of_depth(x, sizes.times(blocks, group))
+    x, lead = _fit_depth(x, sizes.times(blocks, group))
     codes = sizes.reshaped(codes, [rows, blocks, group // 2])
     made = relax.matmul_nbits(x, codes, relax.permute_dims(scale, axes=[1, 0]), bits=4, block_size=group)
     sums = relax.sum(sizes.reshaped(x, [*lead, blocks, group]), axis=[-1])
     return cast(relax.add(made, relax.matmul(sums, zero)), node.dtype)
 
 
-def _of_depth(x: Tensor, depth: sizes.Size) -> tuple[Tensor, list[sizes.Size]]:
+def _fit_depth(x: Tensor, depth: sizes.Size) -> tuple[Tensor, list[sizes.Size]]:
     """Return x with rows as long as the weight's, and the leading sizes. torch does not compare the lengths."""
     lead = sizes.sizes_of(Value(ssa=x))[:-1]
     return sizes.reshaped(x, [*lead, depth]), lead
@@ -138,11 +138,11 @@ def dynamically_quantized_product(node: TorchNode) -> Outputs:
         raise node.fail("its weight is packed for a library of another processor", "packed_weights")
     codes = relax.reshape(cast(part(packed, 0, 0, count), "ui8"), (columns, blocks, group // 2))
     scale = relax.reshape(part(packed, 0, count, count + columns * blocks), (columns, blocks))
-    x = _through_bytes(_of_depth(node.tensor("inp", "f32"), depth)[0])
+    x = _round_to_bytes(_fit_depth(node.tensor("inp", "f32"), depth)[0])
     return cast(relax.matmul_nbits(x, codes, scale, bits=4, block_size=group), node.dtype)
 
 
-def _through_bytes(x: Tensor) -> Tensor:
+def _round_to_bytes(x: Tensor) -> Tensor:
     """Round rows to 256 steps between their extremes, including 0."""
     zero = const(0, "f32")
     least = relax.minimum(relax.min(x, axis=[-1], keepdims=True), zero)

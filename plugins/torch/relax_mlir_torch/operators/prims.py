@@ -69,7 +69,7 @@ _RENAMED: dict[str, tuple[str, Mapping[str, str]]] = {
 }
 
 
-def _by_aten(overload: str, names: Mapping[str, str]) -> Convert:
+def _make_aten_converter(overload: str, names: Mapping[str, str]) -> Convert:
     def convert(node: TorchNode) -> Outputs:
         return _convert(
             node, overload, {names.get(name, name): argument for name, argument in node.arguments.items()}, names
@@ -100,9 +100,9 @@ def _register(name: str, convert: Convert) -> None:
 
 for _overload_name, _names in _SAME.items():
     for _name in _names.split():
-        _register(_name, _by_aten(f"{_name}.{_overload_name}" if _overload_name else _name, {}))
+        _register(_name, _make_aten_converter(f"{_name}.{_overload_name}" if _overload_name else _name, {}))
 for _name, (_aten, _arguments) in _RENAMED.items():
-    _register(_name, _by_aten(_aten, _arguments))
+    _register(_name, _make_aten_converter(_aten, _arguments))
 
 
 @register_torch("prims::fft_c2c", "prims::fft_c2r", "prims::fft_r2c")

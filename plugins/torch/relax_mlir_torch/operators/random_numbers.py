@@ -75,10 +75,10 @@ def _scale(node: TorchNode, drawn: Tensor, factor: Tensor, offset: Tensor) -> Te
 
 @register_torch("aten::rand", "aten::rand_like")
 def rand(node: TorchNode) -> Outputs:
-    return cast(_below_one(node, _draw_uniform(node)), node.dtype)
+    return cast(_truncate_below_one(node, _draw_uniform(node)), node.dtype)
 
 
-def _below_one(node: TorchNode, drawn: Tensor) -> Tensor:
+def _truncate_below_one(node: TorchNode, drawn: Tensor) -> Tensor:
     """Truncate the digits for narrow types, which would round up to 1."""
     if bit_width(node.dtype) >= 32:
         return drawn
@@ -95,7 +95,7 @@ def randn(node: TorchNode) -> Outputs:
 def uniform(node: TorchNode) -> Outputs:
     low, high = node.float("from", 0.0), node.float("to", 1.0)
     wide = wide_of(node.dtype)
-    return _scale(node, _below_one(node, _draw_uniform(node)), const(high - low, wide), const(low, wide))
+    return _scale(node, _truncate_below_one(node, _draw_uniform(node)), const(high - low, wide), const(low, wide))
 
 
 @register_torch("aten::normal", "aten::normal_functional")

@@ -38,24 +38,24 @@ def reduced(name: str, x: Tensor, axes: Axes, keepdims: bool = False) -> Tensor:
     return relax.dialect.ops[name](x, axis=list(axes), keepdims=keepdims)
 
 
-def _of_result_type(name: str) -> Callable[[TorchNode], Outputs]:
+def _make_typed_converter(name: str) -> Callable[[TorchNode], Outputs]:
     """Return a converter that reduces in the result's type: booleans as integers, unless the result is boolean."""
     return lambda node: reduced(name, node.tensor("self", node.dtype), axes_of(node), node.bool("keepdim"))
 
 
-def _of_truth(function: Callable[..., Tensor]) -> Callable[[TorchNode], Outputs]:
+def _make_truth_converter(function: Callable[..., Tensor]) -> Callable[[TorchNode], Outputs]:
     return lambda node: cast(function(truth(node), axes_of(node), node.bool("keepdim")), node.dtype)
 
 
 register_rows(
     {
-        "aten::sum": _of_result_type("sum"),
-        "aten::prod": _of_result_type("prod"),
-        "aten::mean": _of_result_type("mean"),
-        "aten::amax aten::max.default": _of_result_type("max"),
-        "aten::amin aten::min.default": _of_result_type("min"),
-        "aten::any aten::_is_any_true": _of_truth(any_of),
-        "aten::all aten::_is_all_true": _of_truth(all_of),
+        "aten::sum": _make_typed_converter("sum"),
+        "aten::prod": _make_typed_converter("prod"),
+        "aten::mean": _make_typed_converter("mean"),
+        "aten::amax aten::max.default": _make_typed_converter("max"),
+        "aten::amin aten::min.default": _make_typed_converter("min"),
+        "aten::any aten::_is_any_true": _make_truth_converter(any_of),
+        "aten::all aten::_is_all_true": _make_truth_converter(all_of),
         "aten::argmax": lambda node: _place(node, "argmax"),
         "aten::argmin": lambda node: _place(node, "argmin"),
         "aten::max.dim": lambda node: _with_place(node, "max"),
@@ -110,10 +110,10 @@ def _variance(node: TorchNode) -> Tensor:
     """Return the variance in the type of the computation."""
     wide, axes, correction = wide_float(node.dtype), axes_of(node), _correction(node)
     made = reduced("variance", node.tensor("self", wide), axes, node.bool("keepdim"))
-    return made if correction == 0 else relax.multiply(made, _corrected(_count(node, axes), correction, wide))
+    return made if correction == 0 else relax.multiply(made, _correct_variance(_count(node, axes), correction, wide))
 
 
-def _corrected(count: sizes.Size, correction: float, dtype: str) -> Tensor:
+def _correct_variance(count: sizes.Size, correction: float, dtype: str) -> Tensor:
     """Return count / (count - correction), or infinity if the divisor is not positive."""
     if isinstance(count, int):
         divisor = max(count - correction, 0)

@@ -23,10 +23,10 @@ from ..prelude import Outputs, Tensor, TorchNode, Value, cast, const, info_of, r
 )  # fmt: skip
 def reshape(node: TorchNode) -> Outputs:
     """Convert a reshape. torch knows the sizes of the result, including the size for -1."""
-    return _in_shape(node.value(0), node.sizes_of_result)
+    return _reshape_value(node.value(0), node.sizes_of_result)
 
 
-def _in_shape(value: Value, wanted: Sequence[sizes.Size]) -> Value:
+def _reshape_value(value: Value, wanted: Sequence[sizes.Size]) -> Value:
     if value.shape is not None and list(value.shape) == list(wanted):
         return value
     return Value(ssa=sizes.reshaped(value.ssa, wanted))
@@ -41,12 +41,12 @@ def squeeze(node: TorchNode) -> Outputs:
     x, name = node.value(0), node.op.partition("::")[2].partition(".")[0]
     if name.startswith("unsqueeze"):
         return relax.expand_dims(x.ssa, axis=[node.axis("dim", node.rank(0) + 1)])
-    return _in_shape(x, node.sizes_of_result)
+    return _reshape_value(x, node.sizes_of_result)
 
 
 @register_torch("aten::atleast_1d.Sequence", "aten::atleast_2d.Sequence", "aten::atleast_3d.Sequence")
 def each_with_dimensions(node: TorchNode) -> Outputs:
-    return [_in_shape(each, node.result_sizes(index)) for index, each in enumerate(node.values(0))]
+    return [_reshape_value(each, node.result_sizes(index)) for index, each in enumerate(node.values(0))]
 
 
 # ---- order ----
@@ -116,7 +116,7 @@ def repeat(node: TorchNode) -> Outputs:
     counts = node.sizes(1)
     rank = max(len(counts), node.rank(0))
     own = [*[1] * (rank - node.rank(0)), *sizes.sizes_of(node.value(0))]
-    return sizes.tiled(_in_shape(node.value(0), own), [*[1] * (rank - len(counts)), *counts])
+    return sizes.tiled(_reshape_value(node.value(0), own), [*[1] * (rank - len(counts)), *counts])
 
 
 @register_torch("aten::repeat_interleave.self_int")
@@ -164,7 +164,7 @@ def roll(node: TorchNode) -> Outputs:
     x, own = node.value(0), sizes.sizes_of(node.value(0))
     if not axes:
         row = Value(ssa=sizes.reshaped(x.ssa, [sizes.product(own)]))
-        return _in_shape(Value(ssa=_roll(row, shifts[0], 0)), own)
+        return _reshape_value(Value(ssa=_roll(row, shifts[0], 0)), own)
     for shift, axis in zip(shifts, axes, strict=True):
         x = Value(ssa=_roll(x, shift, node.axis_of(axis, x.rank or 0)))
     return x
@@ -320,13 +320,13 @@ def resize(node: TorchNode) -> Outputs:
     flat, shape = relax.flatten(_permute(node.value("self"), given).ssa), node.sizes_of_result
     count, own = sizes.product(shape), sizes.size_of(flat, 0)
     more = sizes.larger(sizes.minus(count, own), 0)
-    whole = flat if more == 0 else relax.concat([flat, _uninitialized(more, node.dtype)], axis=0)
+    whole = flat if more == 0 else relax.concat([flat, _create_uninitialized(more, node.dtype)], axis=0)
     filled = sizes.sliced(Value(ssa=whole), {0: (0, count, 1)}, {0: count})
     in_order = Value(ssa=sizes.reshaped(filled, [shape[dim] for dim in made]))
     return _permute(in_order, sorted(range(len(made)), key=made.__getitem__))
 
 
-def _uninitialized(size: sizes.Size, dtype: str) -> Tensor:
+def _create_uninitialized(size: sizes.Size, dtype: str) -> Tensor:
     """Return zeros, or the fill of torch's deterministic mode."""
     import torch
 

@@ -26,10 +26,10 @@ _CONDITIONS = {"And": "BitwiseFn_bitwise_and", "Or": "BitwiseFn_bitwise_or"}
 
 
 def _same(name: str) -> Convert:
-    return lambda node: as_value(node.expressions.applied(_of_kind(name, node.inputs), list(node.inputs)))
+    return lambda node: as_value(node.expressions.applied(_choose_function(name, node.inputs), list(node.inputs)))
 
 
-def _of_kind(name: str, given: Sequence[object]) -> str:
+def _choose_function(name: str, given: Sequence[object]) -> str:
     """Return the function for the operands. `&` and `|` of integers are bitwise."""
     is_condition = all(isinstance(each, bool) or getattr(each, "dtype", "") == "i1" for each in given)
     return name if is_condition else _CONDITIONS.get(name, name)

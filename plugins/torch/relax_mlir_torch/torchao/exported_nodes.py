@@ -38,8 +38,8 @@ class ExportedGraph:
         self.model = model
         self._order = {node: place for place, node in enumerate(model.graph.nodes)}
         self._inputs = [node for node in model.graph.nodes if node.op == "placeholder" and _is_tensor(node)]
-        copied = _for_inference(model)
-        program = functional(_exported(copied))
+        copied = _strip_training(model)
+        program = functional(_export_again(copied))
         by_name = {node.name: node for node in model.graph.nodes}
         #: Node of the graph by the name that operations of the module have.
         self._nodes: dict[str, Node] = {}
@@ -131,7 +131,7 @@ def _is_constant(node: Node) -> bool:
     return node.op == "call_function" and bool(node.all_input_nodes) and all(map(_is_constant, node.all_input_nodes))
 
 
-def _for_inference(model: GraphModule) -> GraphModule:
+def _strip_training(model: GraphModule) -> GraphModule:
     """Return the graph without training and without guards. Parameters are shared."""
     import torch
 
@@ -148,7 +148,7 @@ def _for_inference(model: GraphModule) -> GraphModule:
     return copied
 
 
-def _exported(model: GraphModule) -> Any:
+def _export_again(model: GraphModule) -> Any:
     """Export a graph again, with its sizes. The new nodes name the old ones."""
     from torch.utils import _pytree as pytree
 

@@ -28,12 +28,12 @@ from ..prelude import (
 Function = Callable[..., Tensor]
 
 
-def _of_all(function: Function) -> Convert:
+def _make_plain_converter(function: Function) -> Convert:
     """Return the converter to a relax operator with the same operands."""
     return lambda node: function(*node.tensors())
 
 
-def _in_wide(function: Function) -> Convert:
+def _make_wide_converter(function: Function) -> Convert:
     """Return the converter to a relax operator that is computed in at least f32."""
 
     def convert(node: TosaNode) -> Outputs:
@@ -43,7 +43,7 @@ def _in_wide(function: Function) -> Convert:
     return convert
 
 
-def _of_numbers(function: Callable[..., Number], *names: str) -> Convert:
+def _make_scalar_converter(function: Callable[..., Number], *names: str) -> Convert:
     """Return the converter to a function of scalars, with attributes as further arguments."""
     return lambda node: elementwise(node, function, node.tensors(), *map(node.attr, names), dtype=node.dtype)
 
@@ -62,38 +62,38 @@ def _logical_right_shift(x: Number, by: Number) -> Number:
 
 register_rows(
     {
-        "tosa.abs": _of_all(relax.abs),
-        "tosa.add": _of_all(relax.add),
-        "tosa.sub": _of_all(relax.subtract),
-        "tosa.ceil": _of_all(relax.ceil),
-        "tosa.floor": _of_all(relax.floor),
-        "tosa.exp": _in_wide(relax.exp),
-        "tosa.log": _in_wide(relax.log),
-        "tosa.sin": _in_wide(relax.sin),
-        "tosa.cos": _in_wide(relax.cos),
-        "tosa.erf": _in_wide(relax.erf),
-        "tosa.tanh": _in_wide(relax.tanh),
-        "tosa.sigmoid": _in_wide(relax.sigmoid),
-        "tosa.rsqrt": _in_wide(lambda x: relax.divide(like(x, 1), relax.sqrt(x))),
-        "tosa.reciprocal": _in_wide(lambda x: relax.divide(like(x, 1), x)),
-        "tosa.pow": _in_wide(relax.power),
-        "tosa.bitwise_not": _of_all(relax.bitwise_not),
-        "tosa.bitwise_and": _of_all(relax.bitwise_and),
-        "tosa.bitwise_or": _of_all(relax.bitwise_or),
-        "tosa.bitwise_xor": _of_all(relax.bitwise_xor),
-        "tosa.logical_not": _of_all(relax.logical_not),
-        "tosa.logical_and": _of_all(relax.logical_and),
-        "tosa.logical_or": _of_all(relax.logical_or),
-        "tosa.logical_xor": _of_all(relax.logical_xor),
-        "tosa.logical_left_shift": _of_all(relax.left_shift),
-        "tosa.logical_right_shift": _of_numbers(_logical_right_shift),
-        "tosa.arithmetic_right_shift": _of_numbers(_arithmetic_right_shift, "round"),
-        "tosa.intdiv": _of_numbers(divide),
+        "tosa.abs": _make_plain_converter(relax.abs),
+        "tosa.add": _make_plain_converter(relax.add),
+        "tosa.sub": _make_plain_converter(relax.subtract),
+        "tosa.ceil": _make_plain_converter(relax.ceil),
+        "tosa.floor": _make_plain_converter(relax.floor),
+        "tosa.exp": _make_wide_converter(relax.exp),
+        "tosa.log": _make_wide_converter(relax.log),
+        "tosa.sin": _make_wide_converter(relax.sin),
+        "tosa.cos": _make_wide_converter(relax.cos),
+        "tosa.erf": _make_wide_converter(relax.erf),
+        "tosa.tanh": _make_wide_converter(relax.tanh),
+        "tosa.sigmoid": _make_wide_converter(relax.sigmoid),
+        "tosa.rsqrt": _make_wide_converter(lambda x: relax.divide(like(x, 1), relax.sqrt(x))),
+        "tosa.reciprocal": _make_wide_converter(lambda x: relax.divide(like(x, 1), x)),
+        "tosa.pow": _make_wide_converter(relax.power),
+        "tosa.bitwise_not": _make_plain_converter(relax.bitwise_not),
+        "tosa.bitwise_and": _make_plain_converter(relax.bitwise_and),
+        "tosa.bitwise_or": _make_plain_converter(relax.bitwise_or),
+        "tosa.bitwise_xor": _make_plain_converter(relax.bitwise_xor),
+        "tosa.logical_not": _make_plain_converter(relax.logical_not),
+        "tosa.logical_and": _make_plain_converter(relax.logical_and),
+        "tosa.logical_or": _make_plain_converter(relax.logical_or),
+        "tosa.logical_xor": _make_plain_converter(relax.logical_xor),
+        "tosa.logical_left_shift": _make_plain_converter(relax.left_shift),
+        "tosa.logical_right_shift": _make_scalar_converter(_logical_right_shift),
+        "tosa.arithmetic_right_shift": _make_scalar_converter(_arithmetic_right_shift, "round"),
+        "tosa.intdiv": _make_scalar_converter(divide),
         "tosa.clz": lambda node: intrinsic_of(node, "clz", node.tensors()),
-        "tosa.equal": _of_all(relax.equal),
-        "tosa.greater": _of_all(relax.greater),
-        "tosa.greater_equal": _of_all(relax.greater_equal),
-        "tosa.select": _of_all(relax.where),
+        "tosa.equal": _make_plain_converter(relax.equal),
+        "tosa.greater": _make_plain_converter(relax.greater),
+        "tosa.greater_equal": _make_plain_converter(relax.greater_equal),
+        "tosa.select": _make_plain_converter(relax.where),
     }
 )
 
@@ -107,14 +107,14 @@ def chosen(name: str) -> Callable[..., Number]:
 
 
 def _larger(x: Number, y: Number, ignores_nan: bool) -> Number:
-    return _by_nan(select(x > y, x, y), x, y, ignores_nan)
+    return _fix_nan(select(x > y, x, y), x, y, ignores_nan)
 
 
 def _smaller(x: Number, y: Number, ignores_nan: bool) -> Number:
-    return _by_nan(select(x < y, x, y), x, y, ignores_nan)
+    return _fix_nan(select(x < y, x, y), x, y, ignores_nan)
 
 
-def _by_nan(made: Number, x: Number, y: Number, ignores_nan: bool) -> Number:
+def _fix_nan(made: Number, x: Number, y: Number, ignores_nan: bool) -> Number:
     """Fix the result for NaN operands: the comparison returns y if either is NaN."""
     if not x.is_float:
         return made
@@ -138,10 +138,10 @@ def clamp(node: TosaNode) -> Outputs:
     if not is_float(node.dtype):
         return relax.minimum(relax.maximum(x, const(low, node.dtype)), const(high, node.dtype))
     bounds = [const(low, node.dtype), const(high, node.dtype)]
-    return elementwise(node, _clamped, [x, *bounds], node.ignores_nan)
+    return elementwise(node, _clamp, [x, *bounds], node.ignores_nan)
 
 
-def _clamped(x: Number, low: Number, high: Number, ignores_nan: bool) -> Number:
+def _clamp(x: Number, low: Number, high: Number, ignores_nan: bool) -> Number:
     made = select(x < low, low, select(x > high, high, x))
     return select(x != x, low, made) if ignores_nan else made
 
@@ -171,10 +171,10 @@ def negate(node: TosaNode) -> Outputs:
     x = node.tensor(0)
     if is_float(node.dtype):
         return relax.negative(x)
-    return elementwise(node, _negated, [x, node.tensor(1), node.tensor(2)], node.dtype)
+    return elementwise(node, _negate, [x, node.tensor(1), node.tensor(2)], node.dtype)
 
 
-def _negated(x: Number, zero: Number, made_zero: Number, dtype: str) -> Number:
+def _negate(x: Number, zero: Number, made_zero: Number, dtype: str) -> Number:
     return clipped(zero.to("i64") - x.to("i64") + made_zero.to("i64"), dtype)
 
 

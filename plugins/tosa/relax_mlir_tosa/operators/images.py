@@ -38,7 +38,7 @@ def resize(node: TosaNode) -> Outputs:
     for place in (0, 1):
         along = ResizedAxis(place + 1, scale[2 * place], scale[2 * place + 1], offset[place], border[place])
         taps = _taps(node.sizes_of_operand(0)[along.axis], along)
-        tensor = _nearest(tensor, taps, along) if is_nearest else _blended(tensor, taps, along, wide)
+        tensor = _nearest(tensor, taps, along) if is_nearest else _blend(tensor, taps, along, wide)
     return cast(tensor, node.dtype)
 
 
@@ -61,7 +61,7 @@ def _nearest(x: Tensor, taps: Taps, along: ResizedAxis) -> Tensor:
     return relax.take(x, relax.where(is_second, taps.second, taps.first), axis=along.axis)
 
 
-def _blended(x: Tensor, taps: Taps, along: ResizedAxis, dtype: str) -> Tensor:
+def _blend(x: Tensor, taps: Taps, along: ResizedAxis, dtype: str) -> Tensor:
     """Interpolate between both neighbors. Integers grow by the factor `unit`."""
     share = cast(taps.rest, dtype)
     if is_float(dtype):

@@ -61,13 +61,13 @@ def avg_pool2d(node: TosaNode) -> Outputs:
     if is_float(node.dtype):
         wide = cast(node.tensor(0), str(node.attr("acc_type")))
         return cast(relax.nn.avg_pool2d(wide, **windows.settings, count_include_pad=False), node.dtype)
-    summed = _summed(node, centered(cast(node.tensor(0), "i32"), node, 1, "i32"), windows)
+    summed = _sum_windows(node, centered(cast(node.tensor(0), "i32"), node, 1, "i32"), windows)
     multipliers, shifts = _reciprocals(node, windows)
     operands = [summed, multipliers, shifts, relax.reshape(node.tensor(2), ())]
-    return elementwise(node, _averaged, operands, node.dtype, dtype=node.dtype)
+    return elementwise(node, _compute_average, operands, node.dtype, dtype=node.dtype)
 
 
-def _summed(node: TosaNode, x: Tensor, windows: PoolWindows) -> Tensor:
+def _sum_windows(node: TosaNode, x: Tensor, windows: PoolWindows) -> Tensor:
     """Sum windows by a depthwise convolution with ones."""
     if not isinstance(channels := (node.value(0).shape or ())[-1], int):
         raise node.fail("the number of channels is not known while the module is imported")
@@ -108,5 +108,5 @@ def _reciprocal(count: int) -> tuple[int, int]:
     return ((1 << 30) + 1 << leading) // count, 30 + leading
 
 
-def _averaged(total: Number, multiplier: Number, shift: Number, zero: Number, dtype: str) -> Number:
+def _compute_average(total: Number, multiplier: Number, shift: Number, zero: Number, dtype: str) -> Number:
     return clipped(apply_scale(total.to("i64"), multiplier, shift, False) + zero.to("i64"), dtype)

@@ -28,10 +28,10 @@ def rescale(node: TosaNode) -> Outputs:
         node.attr("output_unsigned"),
         node.dtype,
     )
-    return elementwise(node, _rescaled, [x, *scales, *zero_points], *parameters, dtype=node.dtype)
+    return elementwise(node, _rescale, [x, *scales, *zero_points], *parameters, dtype=node.dtype)
 
 
-def _rescaled(
+def _rescale(
     x: Number,
     multiplier: Number,
     shift: Number,
@@ -69,10 +69,10 @@ def apply_scale(value: Number, multiplier: Number, shift: Number, rounds_twice: 
 @register_tosa("tosa.apply_scale")
 def apply_scale_of_tensors(node: TosaNode) -> Outputs:
     rounds_twice = node.attr("rounding_mode") == "DOUBLE_ROUND"
-    return elementwise(node, _scaled, node.tensors(3), rounds_twice, node.dtype, dtype=node.dtype)
+    return elementwise(node, _scale, node.tensors(3), rounds_twice, node.dtype, dtype=node.dtype)
 
 
-def _scaled(value: Number, multiplier: Number, shift: Number, rounds_twice: bool, dtype: str) -> Number:
+def _scale(value: Number, multiplier: Number, shift: Number, rounds_twice: bool, dtype: str) -> Number:
     return apply_scale(value.to("i64"), multiplier.to("i64"), shift.to("i64"), rounds_twice).to(dtype)
 
 

@@ -11,7 +11,7 @@ from relax_mlir.frontends.core.tensors import all_of, any_of, wide_float
 from ..prelude import Convert, Outputs, Tensor, TosaNode, cast, like, register_rows, register_tosa, relax
 
 
-def _reduced(function: Callable[..., Tensor]) -> Convert:
+def _make_reduction_converter(function: Callable[..., Tensor]) -> Convert:
     """Return a converter that reduces floats in at least f32."""
 
     def convert(node: TosaNode) -> Outputs:
@@ -44,10 +44,10 @@ def _extreme(function: Callable[..., Tensor], neutral: float) -> Convert:
 
 register_rows(
     {
-        "tosa.reduce_sum": _reduced(relax.sum),
-        "tosa.reduce_product": _reduced(relax.prod),
-        "tosa.reduce_all": _reduced(all_of),
-        "tosa.reduce_any": _reduced(any_of),
+        "tosa.reduce_sum": _make_reduction_converter(relax.sum),
+        "tosa.reduce_product": _make_reduction_converter(relax.prod),
+        "tosa.reduce_all": _make_reduction_converter(all_of),
+        "tosa.reduce_any": _make_reduction_converter(any_of),
         "tosa.reduce_max": _extreme(relax.max, float("-inf")),
         "tosa.reduce_min": _extreme(relax.min, float("inf")),
     }

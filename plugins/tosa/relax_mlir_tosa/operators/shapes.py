@@ -20,7 +20,7 @@ def _of_pairs(function: Callable[[Size, Size], Size]) -> Convert:
     return lambda node: as_value(list(map(function, node.known_sizes(0), node.known_sizes(1))))
 
 
-def _of_numbers(function: Callable[[int], int]) -> Convert:
+def _make_shape_converter(function: Callable[[int], int]) -> Convert:
     return lambda node: known([function(each) for each in node.known_shape(0)])
 
 
@@ -28,7 +28,7 @@ def _rest(left: Size, right: Size) -> Size:
     return sizes.minus(left, sizes.times(sizes.divided(left, right), right))
 
 
-def _divided_up(left: Size, right: Size) -> Size:
+def _divide_up(left: Size, right: Size) -> Size:
     return sizes.divided(sizes.minus(sizes.plus(left, right), 1), right)
 
 
@@ -38,13 +38,13 @@ register_rows(
         "tosa.sub_shape": _of_pairs(sizes.minus),
         "tosa.mul_shape": _of_pairs(sizes.times),
         "tosa.div_floor_shape": _of_pairs(sizes.divided),
-        "tosa.div_ceil_shape": _of_pairs(_divided_up),
+        "tosa.div_ceil_shape": _of_pairs(_divide_up),
         "tosa.mod_shape": _of_pairs(_rest),
         "tosa.max_shape": _of_pairs(sizes.larger),
         "tosa.min_shape": _of_pairs(sizes.smaller),
-        "tosa.exp2_shape": _of_numbers(lambda each: 1 << each),
-        "tosa.log2_floor_shape": _of_numbers(lambda each: each.bit_length() - 1),
-        "tosa.log2_ceil_shape": _of_numbers(lambda each: (each - 1).bit_length()),
+        "tosa.exp2_shape": _make_shape_converter(lambda each: 1 << each),
+        "tosa.log2_floor_shape": _make_shape_converter(lambda each: each.bit_length() - 1),
+        "tosa.log2_ceil_shape": _make_shape_converter(lambda each: (each - 1).bit_length()),
         "tosa.dim": lambda node: as_value([node.sizes_of_operand(0)[node.attr("axis")]]),
     }
 )

@@ -42,7 +42,7 @@ def is_sum_of_squares(x: Value) -> bool:
             return False
         if _is_square(made):
             continue
-        summed = _summed(made)
+        summed = _find_summands(made)
         if not summed:
             return False
         more = [each for each in summed if each not in seen]
@@ -59,7 +59,7 @@ def _is_square(operation: Operation) -> bool:
     return operation.name == "relax.multiply" and operation.operands[0] == operation.operands[1]
 
 
-def _summed(operation: Operation) -> list[Value]:
+def _find_summands(operation: Operation) -> list[Value]:
     """Return the operands that must be sums of squares for the result to be one, or [] if it cannot be one."""
     operands = list(operation.operands)
     if operation.name in _SUMS:

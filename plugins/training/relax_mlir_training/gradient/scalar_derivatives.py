@@ -62,7 +62,7 @@ def _converted(region: DifferentiatedRegion) -> Pairs:
     return [(operand, relax.astype(region.arriving[0], dtype=info.dtype))]
 
 
-def _extracted(region: DifferentiatedRegion) -> Pairs:
+def _differentiate_extract(region: DifferentiatedRegion) -> Pairs:
     """Return zeros, with the gradient at the position of the element."""
     tensor, *indices = region.operation.operands
     if not indices:
@@ -93,6 +93,6 @@ def _is_float(value: Value) -> bool:
 SCALARS: dict[str, Callable[[DifferentiatedRegion], Pairs]] = {
     **dict.fromkeys([*_SAME, *_FORMULAS], _differentiate_by_operator),
     **dict.fromkeys(["arith.extf", "arith.truncf"], _converted),
-    "tensor.extract": _extracted,
+    "tensor.extract": _differentiate_extract,
     "tensor.from_elements": _elements,
 }

@@ -67,12 +67,12 @@ def _if(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     return list(zip(region.captured, made.results, strict=True))
 
 
-def _for(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
+def _differentiate_for(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
     """Add a loop from the last iteration to the first."""
     loop = region.operation
     every, replaces_loops = region.options
     if every > 1 and replaces_loops and PART_OF_LOOP not in loop.attributes:
-        loop = _in_parts(loop, every)
+        loop = _split_loop(loop, every)
     lower, upper, step, *initial = loop.operands
     floats = [place for place, state in enumerate(initial) if _has_gradient(state)]
     known, states = used_inside(loop), States(loop, initial)
@@ -150,7 +150,7 @@ def _while(region: DifferentiatedRegion) -> list[tuple[Value, Value]]:
 #: Derivatives of operations with regions by name: pairs of a value and a gradient of it.
 CONTROL_FLOW: dict[str, Callable[[DifferentiatedRegion], list[tuple[Value, Value]]]] = {
     "scf.if": _if,
-    "scf.for": _for,
+    "scf.for": _differentiate_for,
     "scf.while": _while,
 }
 
@@ -245,7 +245,7 @@ def _counting(loop: Operation, columns: Sequence[Column], has_effects: bool) -> 
     return made
 
 
-def _in_parts(loop: Operation, every: int) -> Operation:
+def _split_loop(loop: Operation, every: int) -> Operation:
     """Replace a loop by a loop over parts of `every` iterations."""
     lower, upper, step, *initial = loop.operands
     with loop.location, ir.InsertionPoint(loop):

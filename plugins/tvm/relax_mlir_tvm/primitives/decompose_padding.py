@@ -32,7 +32,7 @@ def decompose_padding(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
     _check_alone(edit, found, before)
     name = edit.new_name(f"{found.name}_pad_const")
     node = make_init_block(edit, found, [value], name, inner)
-    copy, shorter = _bound_anew(_of_inside(found, inside, ranges), found, ranges, inner)
+    copy, shorter = _bound_anew(_make_interior_block(found, inside, ranges), found, ranges, inner)
     edit.replace(found.name, [copy])
     for each in shorter:
         edit.replace(each.name, [replace(each, body=edit.tree.loop(each.name).body)])
@@ -85,7 +85,7 @@ def _check_alone(edit: Edit, found: Block, before: Loop) -> None:
         edit.refuse(f"'{early[0].name}' uses '{buffer.name}' in '{before.name}' before '{found.name}'")
 
 
-def _of_inside(block: Block, inside: Expr, ranges: dict[str, Range]) -> Block:
+def _make_interior_block(block: Block, inside: Expr, ranges: dict[str, Range]) -> Block:
     """Return the block over the interior only. Reads at arithmetic of its iters need no condition any more."""
     values = {iter_.name: variable(iter_.name, ranges[iter_.name].extent) + ranges[iter_.name].start
               for iter_ in block.iters}  # fmt: skip

@@ -41,7 +41,7 @@ def rolling_buffer(edit: Edit, block: BlockRV, write_buffer_index: int | str) ->
     _check(edit, found, buffer)
     users = [each for each in edit.tree.blocks() if buffer in each.buffers]
     shared = around_all([edit.tree.around(user.name) for user in users])
-    rolling = next((each for loop in shared if (each := _along(edit, found, buffer, users, loop)) is not None), None)
+    rolling = next((each for loop in shared if (each := _overlap(edit, found, buffer, users, loop)) is not None), None)
     if rolling is None:
         edit.refuse(f"no loop around '{found.name}' and what reads '{buffer.name}' slides over it by overlapping steps")
     loop, dim, reached, overlap = rolling
@@ -82,7 +82,7 @@ def _check(edit: Edit, found: Block, buffer: Buffer) -> None:
         edit.refuse(f"'{buffer.name}' is read at computed indices")
 
 
-def _along(edit: Edit, block: Block, buffer: Buffer, users: list[Block], loop: Loop) -> _Rolling | None:
+def _overlap(edit: Edit, block: Block, buffer: Buffer, users: list[Block], loop: Loop) -> _Rolling | None:
     """Return the overlap of a loop's steps, or None if they do not overlap so that each continues the last one."""
     inner = loop.inner_extents()
     read = ranges_of([place for user in users for place in user.read_places(buffer)], inner, buffer.shape)

@@ -30,7 +30,7 @@ def unsigned(value: int, width: int) -> int:
     return value & ((1 << width) - 1)
 
 
-def _divided(a: int, b: int) -> int:
+def _divide_truncated(a: int, b: int) -> int:
     quotient = abs(a) // abs(b) if b else 0
     return quotient if (a < 0) == (b < 0) else -quotient
 
@@ -40,8 +40,8 @@ _INTEGERS: dict[str, Callable[[int, int, int], int]] = {
     "addi": lambda a, b, _: a + b,
     "subi": lambda a, b, _: a - b,
     "muli": lambda a, b, _: a * b,
-    "divsi": lambda a, b, _: _divided(a, b),
-    "remsi": lambda a, b, _: a - _divided(a, b) * b,
+    "divsi": lambda a, b, _: _divide_truncated(a, b),
+    "remsi": lambda a, b, _: a - _divide_truncated(a, b) * b,
     "divui": lambda a, b, width: unsigned(a, width) // unsigned(b, width) if b else 0,
     "remui": lambda a, b, width: unsigned(a, width) % unsigned(b, width) if b else 0,
     "floordivsi": lambda a, b, _: a // b if b else 0,

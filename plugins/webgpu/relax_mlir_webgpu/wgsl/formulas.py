@@ -59,7 +59,7 @@ def _kept(text: str, type_: Type) -> str:
     return text if bits == 32 else f"extractBits({text}, 0u, {bits}u)"
 
 
-def _unsigned(text: str, type_: Type) -> str:
+def _write_unsigned(text: str, type_: Type) -> str:
     bits = width(type_)
     return f"u32({text})" if bits == 32 else f"extractBits(u32({text}), 0u, {bits}u)"
 
@@ -90,7 +90,7 @@ def _unsigned_integers(operator: str, pair: str) -> _Formula:
         type_ = _type(op)
         if width(type_) == 64:
             return f"{pair}({a}, {b})"
-        return _back(f"{_unsigned(a, type_)} {operator} {_unsigned(b, type_)}", type_)
+        return _back(f"{_write_unsigned(a, type_)} {operator} {_write_unsigned(b, type_)}", type_)
 
     return formula
 
@@ -107,7 +107,7 @@ def _shift(operator: str, pair: str, *, is_unsigned: bool = False) -> _Formula:
         type_ = _type(op)
         if width(type_) == 64:
             return f"{pair}({a}, {b})"
-        number = _unsigned(a, type_) if is_unsigned else a
+        number = _write_unsigned(a, type_) if is_unsigned else a
         return _back(f"({number} {operator} u32({b}))", type_)
 
     return formula
@@ -158,7 +158,7 @@ def _sign_extend(op: Operation, a: str) -> str:
 
 def _zero_extend(op: Operation, a: str) -> str:
     given, type_ = _given(op), _type(op)
-    number = f"select(0u, 1u, {a})" if width(given) == 1 else _unsigned(a, given)
+    number = f"select(0u, 1u, {a})" if width(given) == 1 else _write_unsigned(a, given)
     return f"vec2<u32>({number}, 0u)" if width(type_) == 64 else f"i32({number})"
 
 
@@ -180,7 +180,7 @@ def _index_cast_u(op: Operation, a: str) -> str:
     if width(given) == 64:
         return f"index_of_u({a})"
     if isinstance(type_, ir.IndexType):
-        return f"i32(min({_unsigned(a, given)}, 0x7fffffffu))" if width(given) == 32 else _zero_extend(op, a)
+        return f"i32(min({_write_unsigned(a, given)}, 0x7fffffffu))" if width(given) == 32 else _zero_extend(op, a)
     return _zero_extend(op, a) if width(type_) >= width(given) else _truncate(op, a)
 
 
@@ -193,7 +193,7 @@ def _counted(function: str, pair: str) -> _Formula:
         type_ = _type(op)
         if (bits := width(type_)) == 64:
             return f"{pair}({a})"
-        number = _unsigned(a, type_)
+        number = _write_unsigned(a, type_)
         if function == "countLeadingZeros":
             return f"i32({function}({number}) - {32 - bits}u)" if bits < 32 else f"i32({function}({number}))"
         found = f"i32({function}({number}))"
@@ -280,7 +280,7 @@ def _from_integer(*, is_unsigned: bool) -> _Formula:
         if width(given) == 1:
             a = f"select(0u, 1u, {a})" if is_unsigned else f"select(0, -1, {a})"
         elif width(given) < 64 and is_unsigned:
-            a = _unsigned(a, given)
+            a = _write_unsigned(a, given)
         # Rounding twice is harmless: an integer that f32 cannot represent exactly is infinite in f16.
         form = "half_of_float({})" if str(_type(op)) == "f16" else "{}"
         if width(given) < 64 and not wide:
@@ -430,7 +430,7 @@ def _known(value: Value) -> object:
     return abs(number.value) if isinstance(number, ir.FloatAttr) else number
 
 
-def _of_lanes(formula: _Formula) -> Rule:
+def _make_lane_rule(formula: _Formula) -> Rule:
     def write(writer: KernelWriter, op: Operation) -> None:
         for value in op.operands:
             register_type(element_type(value.type))
@@ -484,7 +484,7 @@ def _sum_with_carry(writer: KernelWriter, op: Operation) -> None:
 
 
 RULES: dict[str, Rule] = {
-    **{name: _of_lanes(formula) for name, formula in FORMULAS.items()},
+    **{name: _make_lane_rule(formula) for name, formula in FORMULAS.items()},
     "arith.constant": _constant,
     "arith.mulsi_extended": _whole_product(is_unsigned=False),
     "arith.mului_extended": _whole_product(is_unsigned=True),

@@ -104,7 +104,7 @@ def _parts(writer: KernelWriter, op: Operation) -> tuple[list[Size], list[Size],
     return offsets, sizes, strides
 
 
-def _reinterpreted(writer: KernelWriter, op: Operation) -> None:
+def _reinterpret(writer: KernelWriter, op: Operation) -> None:
     offsets, sizes, strides = _parts(writer, op)
     view = writer.view(op.operands[0])
     # The offset counts from the base of the memref, not from the source.
@@ -205,7 +205,7 @@ RULES: dict[str, Rule] = {
     "memref.cast": _same,
     "memref.memory_space_cast": _same,
     "memref.assume_alignment": _same,
-    "memref.reinterpret_cast": _reinterpreted,
+    "memref.reinterpret_cast": _reinterpret,
     "memref.extract_strided_metadata": _metadata,
     "memref.view": _cut_out,
     "memref.dim": _dim,

@@ -97,7 +97,7 @@ def _case(op: Operation) -> str:
     """Return the expression that a step computes from registers a, b and c."""
     if _is_fma(op):
         return "fma_f64(a, b, c)"
-    operands = [_unpacked(name, value.type) for name, value in zip("abc", op.operands, strict=False)]
+    operands = [_unpack(name, value.type) for name, value in zip("abc", op.operands, strict=False)]
     return _packed(FORMULAS[op.name](op, *operands), op.results[0].type)
 
 
@@ -113,7 +113,7 @@ def _packed(text: str, type_: Type) -> str:
     return _PACKED.get(register_type(element_type(type_)), "vec2<u32>(bitcast<u32>({}), 0u)").format(text)
 
 
-def _unpacked(text: str, type_: Type) -> str:
+def _unpack(text: str, type_: Type) -> str:
     name = register_type(element_type(type_))
     return _UNPACKED.get(name, f"bitcast<{name}>({{}}.x)").format(text)
 
@@ -167,7 +167,7 @@ class _Steps:
                 writer.line("default: {}")
             writer.line(f"{registers}[how >> 16u] = made;")
         for value in self._kept:
-            texts = [_unpacked(f"{registers}[{place}]", value.type) for place in self._places[value]]
+            texts = [_unpack(f"{registers}[{place}]", value.type) for place in self._places[value]]
             writer.know(value, [writer.name(text) for text in texts])
 
     def _rows(self, place: int, op: Operation) -> Iterator[tuple[int, ...]]:

@@ -39,7 +39,7 @@ def _insert(writer: KernelWriter, op: Operation) -> None:
     writer.know(op.results[0], lanes, is_uniform=writer.is_uniform(*op.operands))
 
 
-def _shuffled(writer: KernelWriter, op: Operation) -> None:
+def _shuffle(writer: KernelWriter, op: Operation) -> None:
     lanes = [*writer.lanes(op.operands[0]), *writer.lanes(op.operands[1])]
     chosen: Sequence[int] = list(op.attributes["mask"])
     writer.know(op.results[0], [lanes[number] for number in chosen], is_uniform=writer.is_uniform(*op.operands))
@@ -50,5 +50,5 @@ RULES: dict[str, Rule] = {
     "vector.broadcast": _broadcast,
     "vector.extract": _extract,
     "vector.insert": _insert,
-    "vector.shuffle": _shuffled,
+    "vector.shuffle": _shuffle,
 }

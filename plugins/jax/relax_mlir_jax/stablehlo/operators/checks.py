@@ -78,7 +78,7 @@ def _ulps_within(one: Tensor, other: Tensor, least: int, most: int) -> Tensor:
 
     Integer subtraction gives it unless the numbers are too far apart.
     """
-    first, second = (cast(_ordered(tensor), "i64") for tensor in (one, other))
+    first, second = (cast(_map_to_ordered(tensor), "i64") for tensor in (one, other))
     apart = relax.abs(relax.subtract(first, second))
     roughly = relax.abs(relax.subtract(cast(first, "f64"), cast(second, "f64")))
     near = relax.logical_and(
@@ -87,7 +87,7 @@ def _ulps_within(one: Tensor, other: Tensor, least: int, most: int) -> Tensor:
     return relax.logical_and(near, relax.less(roughly, const(2.0**62, "f64")))
 
 
-def _ordered(x: Tensor) -> Tensor:
+def _map_to_ordered(x: Tensor) -> Tensor:
     """Map floats to integers of the same order. Both zeros have the same integer."""
     dtype = info_of(x).dtype
     return in_total_order(relax.where(relax.equal(x, like(x, 0)), const(0.0, dtype), x))

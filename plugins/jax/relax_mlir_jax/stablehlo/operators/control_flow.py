@@ -142,11 +142,11 @@ def scan(node: HloNode) -> Outputs:
 
     after, gathered = build_loop(LoopSpec(node, step, scalar_of(node, Value(ssa=turns))), _flat(carried))
     rows = of_length(gathered, length if isinstance(length, (int, SymExpr)) else None)
-    ordered = [Value(ssa=_in_place(row.ssa, axis, is_reverse)) for row in rows]
+    ordered = [Value(ssa=_stack_in_place(row.ssa, axis, is_reverse)) for row in rows]
     return [*_as_before(ordered, rows_complex), *_as_before(after, carried_complex)]
 
 
-def _in_place(rows: Tensor, axis: int, is_reverse: bool) -> Tensor:
+def _stack_in_place(rows: Tensor, axis: int, is_reverse: bool) -> Tensor:
     """Return the results of a loop's iterations, stacked along the loop's dimension."""
     ordered = relax.flip(rows, axis=0) if is_reverse else rows
     return with_first_at(ordered, axis) if axis else ordered

@@ -47,7 +47,7 @@ def convolution(node: HloNode) -> Outputs:
     padding = _padding(node, len(layout.data) - 2)
 
     def convolve(data: Tensor, weight: Tensor) -> Tensor:
-        return _convolved(node, layout, data, weight, padding)
+        return _convolve(node, layout, data, weight, padding)
 
     if is_complex(node.result_types[0]):
         return multiplied(Pair(*node.pair(0)), Pair(*node.pair(1)), convolve).value()
@@ -65,7 +65,7 @@ def _padding(node: HloNode, count: int) -> list[tuple[sizes.Size, sizes.Size]]:
     return [(pair[0], pair[1]) for pair in node.attr("padding", [[0, 0]] * count)]
 
 
-def _convolved(
+def _convolve(
     node: HloNode,
     layout: ConvolutionDims,
     data: Tensor,
@@ -94,7 +94,7 @@ def _convolved(
     if of_batch != 1:
         groups, data = of_batch, _batch_as_features(data, layout.data, of_batch)
     if count == 0:
-        return _over_no_dimensions(layout, data, weight, groups)
+        return _convolve_without_dimensions(layout, data, weight, groups)
     if count > 3:
         raise node.fail(f"there are convolutions over up to 3 dimensions, not over {count}")
     letters = "DHW"[-count:]
@@ -102,14 +102,14 @@ def _convolved(
         data,
         weight,
         groups=groups,
-        data_layout=_in_letters("NC" + letters, layout.data),
-        kernel_layout=_in_letters("OI" + letters, layout.weight),
-        out_layout=_in_letters("NC" + letters, layout.result),
+        data_layout=_write_layout("NC" + letters, layout.data),
+        kernel_layout=_write_layout("OI" + letters, layout.weight),
+        out_layout=_write_layout("NC" + letters, layout.result),
         **settings,
     )
 
 
-def _in_letters(letters: str, places: Sequence[int]) -> str:
+def _write_layout(letters: str, places: Sequence[int]) -> str:
     """Return a layout with each letter at its position."""
     return "".join(letter for _, letter in sorted(zip(places, letters, strict=True)))
 
@@ -127,14 +127,14 @@ def _batch_as_features(data: Tensor, places: Sequence[int], groups: int) -> Tens
     return sizes.reshaped(moved, own)
 
 
-def _over_no_dimensions(layout: ConvolutionDims, data: Tensor, weight: Tensor, groups: int) -> Tensor:
+def _convolve_without_dimensions(layout: ConvolutionDims, data: Tensor, weight: Tensor, groups: int) -> Tensor:
     """Convert a convolution without spatial dimensions, which is a product of matrices."""
     made = relax.nn.conv1d(
         relax.expand_dims(data, axis=[2]),
         relax.expand_dims(weight, axis=[2]),
         groups=groups,
-        data_layout=_in_letters("NC", layout.data) + "W",
-        kernel_layout=_in_letters("OI", layout.weight) + "W",
-        out_layout=_in_letters("NC", layout.result) + "W",
+        data_layout=_write_layout("NC", layout.data) + "W",
+        kernel_layout=_write_layout("OI", layout.weight) + "W",
+        out_layout=_write_layout("NC", layout.result) + "W",
     )
     return relax.squeeze(made, axis=[2])

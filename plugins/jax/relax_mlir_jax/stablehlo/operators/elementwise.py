@@ -269,7 +269,7 @@ def _larger(left: Tensor, right: Tensor) -> Tensor:
     return relax.maximum(left, right)
 
 
-def _divided(left: Tensor, right: Tensor) -> Tensor:
+def _divide(left: Tensor, right: Tensor) -> Tensor:
     """Divide. Integer division truncates; division by 0 gives -1."""
     made = relax.divide(left, right)
     if is_float(info_of(left).dtype):
@@ -290,7 +290,7 @@ register_rows(
         "stablehlo.add chlo.broadcast_add": _binary(relax.add, pairs.added, relax.logical_or),
         "stablehlo.subtract chlo.broadcast_subtract": _binary(relax.subtract, _minus),
         "stablehlo.multiply chlo.broadcast_multiply": _binary(relax.multiply, pairs.multiplied, relax.logical_and),
-        "stablehlo.divide chlo.broadcast_divide": _binary(_divided, pairs.divided),
+        "stablehlo.divide chlo.broadcast_divide": _binary(_divide, pairs.divided),
         "stablehlo.remainder chlo.broadcast_remainder": _binary(_remainder),
         "stablehlo.maximum chlo.broadcast_maximum": _binary(_larger, _first_by(relax.greater), truth=relax.logical_or),
         "stablehlo.minimum chlo.broadcast_minimum": _binary(
@@ -416,10 +416,10 @@ def bitcast_convert(node: HloNode) -> Outputs:
     given, wanted = bit_width(info_of(x).dtype), bit_width(node.dtype)
     if given == wanted:
         return relax.bitcast(x, dtype=node.dtype)
-    return _narrowed(node, x, given // wanted) if given > wanted else _widened(node, x, wanted // given)
+    return _narrow(node, x, given // wanted) if given > wanted else _widen(node, x, wanted // given)
 
 
-def _narrowed(node: HloNode, x: Tensor, count: int) -> Tensor:
+def _narrow(node: HloNode, x: Tensor, count: int) -> Tensor:
     wide, narrow = bit_width(info_of(x).dtype), bit_width(node.dtype)
     bits = relax.bitcast(x, dtype=f"ui{wide}")
     shifts = const([narrow * place for place in range(count)], f"ui{wide}")
@@ -427,7 +427,7 @@ def _narrowed(node: HloNode, x: Tensor, count: int) -> Tensor:
     return relax.bitcast(parts, dtype=node.dtype)
 
 
-def _widened(node: HloNode, x: Tensor, count: int) -> Tensor:
+def _widen(node: HloNode, x: Tensor, count: int) -> Tensor:
     wide, narrow = bit_width(node.dtype), bit_width(info_of(x).dtype)
     bits = cast(relax.bitcast(x, dtype=f"ui{narrow}"), f"ui{wide}")
     shifts = const([narrow * place for place in range(count)], f"ui{wide}")
@@ -443,10 +443,10 @@ def reduce_precision(node: HloNode) -> Outputs:
     dtype = node.dtype
     if (own := {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}.get(dtype)) is None:
         raise node.fail(f"it is not supported for {dtype}")
-    return _of_precision(x, own, (exponent, mantissa))
+    return _reduce_precision(x, own, (exponent, mantissa))
 
 
-def _of_precision(x: Tensor, own: tuple[int, int], wanted: tuple[int, int]) -> Tensor:
+def _reduce_precision(x: Tensor, own: tuple[int, int], wanted: tuple[int, int]) -> Tensor:
     bits_type, width = f"ui{1 + sum(own)}", 1 + sum(own)
     bits = relax.bitcast(x, dtype=bits_type)
 

@@ -109,15 +109,15 @@ def _flat(places: Sequence[Tensor], shape: Sequence[sizes.Size]) -> Tensor:
 @register_stablehlo("stablehlo.gather")
 def gather(node: HloNode) -> Outputs:
     """Gather slices. Starts are clamped so that each slice is in bounds."""
-    return _gathered(node, node.attr("slice_sizes"))
+    return _gather(node, node.attr("slice_sizes"))
 
 
 @register_stablehlo("stablehlo.dynamic_gather")
 def dynamic_gather(node: HloNode) -> Outputs:
-    return _gathered(node, node.known_sizes(2))
+    return _gather(node, node.known_sizes(2))
 
 
-def _gathered(node: HloNode, lengths: Sequence[sizes.Size]) -> Outputs:
+def _gather(node: HloNode, lengths: Sequence[sizes.Size]) -> Outputs:
     indexing = _indexing(
         node.attr("dimension_numbers"), "offset_dims", "collapsed_slice_dims", "operand_batching_dims",
         "start_index_map", "start_indices_batching_dims",
@@ -199,7 +199,7 @@ def scatter(node: HloNode) -> Outputs:
     places = _flat_places(node.value(count), indexing, own, shape, drops_windows=node.is_for_xla)
     kinds = [combined(node.body(), index, count) for index in range(count)]
     if all(kind in REDUCTIONS for kind in kinds) and not _combines_complex(operands, kinds):
-        return [_scattered(*each, places, own) for each in zip(kinds, operands, updates, strict=True)]
+        return [_scatter(*each, places, own) for each in zip(kinds, operands, updates, strict=True)]
     truths = [{"any": "max", "all": "min"}.get(kind, "") for kind in kinds]
     if all(truths):
         return [_scattered_truth(*each, places, own) for each in zip(truths, operands, updates, strict=True)]
@@ -235,7 +235,7 @@ def _flat_places(
     return relax.flatten(sizes.broadcast(relax.where(is_inside, _flat(along, own), behind), shape))
 
 
-def _scattered(kind: str, operand: Held, update: Held, places: Tensor, own: Sequence[sizes.Size]) -> Held:
+def _scatter(kind: str, operand: Held, update: Held, places: Tensor, own: Sequence[sizes.Size]) -> Held:
     if isinstance(operand, ComplexValue) and isinstance(update, ComplexValue):
         pairs = ((operand.real, update.real), (operand.imag, update.imag))
         return Pair(*(_scattered_part(kind, x.ssa, new.ssa, places, own) for x, new in pairs)).value()

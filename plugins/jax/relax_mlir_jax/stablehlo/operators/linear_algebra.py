@@ -26,7 +26,7 @@ from ..prelude import (
 from .complex_lapack import call_lapack, through_scipy
 
 
-def _in_wide(node: HloNode, function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
+def _compute_wide(node: HloNode, function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Compute a function in f32 or f64. Narrower types are computed in f32."""
     wide = wide_float(node.dtype)
     return cast(function(*(cast(tensor, wide) for tensor in tensors)), node.dtype)
@@ -43,7 +43,7 @@ def cholesky(node: HloNode) -> Outputs:
         half = relax.tril if is_lower else relax.triu
         parts = [_nan_where_failed(half(part.ssa), failed.ssa) for part in (factor.real, factor.imag)]
         return ComplexValue(*(Value(ssa=part) for part in parts))
-    return _in_wide(node, lambda a: _factor(node, a, is_lower), node.tensor(0))
+    return _compute_wide(node, lambda a: _factor(node, a, is_lower), node.tensor(0))
 
 
 def _factor(node: HloNode, a: Tensor, is_lower: bool) -> Tensor:
@@ -77,4 +77,4 @@ def solved(node: HloNode, is_left: bool, is_upper: bool, is_unit: bool, turn: in
         kernel = SolveTriangular(is_upper, is_unit, is_transposed if is_left else not is_transposed)
         return triangular(node, a, b, kernel) if is_left else transposed(triangular(node, a, transposed(b), kernel))
 
-    return _in_wide(node, solve, node.tensor(0), node.tensor(1))
+    return _compute_wide(node, solve, node.tensor(0), node.tensor(1))

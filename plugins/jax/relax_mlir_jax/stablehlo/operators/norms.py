@@ -21,12 +21,12 @@ def _tensors(node: HloNode) -> list[Tensor]:
     return [cast(tensor, _wide(node)) for tensor in node.tensors()]
 
 
-def _by_feature(node: HloNode, x: Tensor) -> Tensor:
+def _expand_feature(node: HloNode, x: Tensor) -> Tensor:
     """Expand a tensor of one number per feature for broadcasting."""
     return relax.expand_dims(x, axis=_others(node)) if node.rank(0) > 1 else x
 
 
-def _normalized(node: HloNode, tensors: Sequence[Tensor]) -> Tensor:
+def _normalize(node: HloNode, tensors: Sequence[Tensor]) -> Tensor:
     x, scale, offset, mean, variance = tensors
     made = relax.nn.batch_norm(
         x, scale, offset, mean, variance, axis=node.attr("feature_index"), epsilon=node.attr("epsilon"), training=False
@@ -36,7 +36,7 @@ def _normalized(node: HloNode, tensors: Sequence[Tensor]) -> Tensor:
 
 @register_stablehlo("stablehlo.batch_norm_inference")
 def batch_norm_inference(node: HloNode) -> Outputs:
-    return cast(_normalized(node, _tensors(node)), node.dtype)
+    return cast(_normalize(node, _tensors(node)), node.dtype)
 
 
 @register_stablehlo("stablehlo.batch_norm_training")
@@ -44,7 +44,7 @@ def batch_norm_training(node: HloNode) -> Outputs:
     """Normalize with the mean and the variance of the batch, and return both as well."""
     x, scale, offset = _tensors(node)
     mean, variance = (reduce(x, axis=_others(node)) for reduce in (relax.mean, relax.variance))
-    made = _normalized(node, [x, scale, offset, mean, variance])
+    made = _normalize(node, [x, scale, offset, mean, variance])
     return [cast(each, node.dtype) for each in (made, mean, variance)]
 
 
@@ -56,11 +56,11 @@ def batch_norm_grad(node: HloNode) -> Outputs:
     shape = node.sizes_of_operand(0)
     count = sizes.as_scalar(sizes.product([shape[axis] for axis in axes]), wide)
     deviation = relax.sqrt(relax.add(variance, const(node.attr("epsilon"), wide)))
-    centered = relax.subtract(x, _by_feature(node, mean))
+    centered = relax.subtract(x, _expand_feature(node, mean))
     of_scale = relax.divide(relax.sum(relax.multiply(gradient, centered), axis=axes), deviation)
     of_offset = relax.sum(gradient, axis=axes)
     # Contribution of the mean and the variance, which depend on the whole batch.
-    along = relax.multiply(centered, _by_feature(node, relax.divide(of_scale, deviation)))
-    rest = relax.divide(relax.add(along, _by_feature(node, of_offset)), count)
-    of_x = relax.multiply(relax.subtract(gradient, rest), _by_feature(node, relax.divide(scale, deviation)))
+    along = relax.multiply(centered, _expand_feature(node, relax.divide(of_scale, deviation)))
+    rest = relax.divide(relax.add(along, _expand_feature(node, of_offset)), count)
+    of_x = relax.multiply(relax.subtract(gradient, rest), _expand_feature(node, relax.divide(scale, deviation)))
     return [cast(each, node.dtype) for each in (of_x, of_scale, of_offset)]

@@ -16,7 +16,7 @@ def uniform_quantize(node: HloNode) -> Outputs:
     if (wanted := quantized(node.result_types[0])) is None:
         raise node.fail("its result is not quantized")
     given = quantized(node.operation.operands[0].type)
-    x = node.tensor(0) if given is None else _dequantized(node.tensor(0), given)
+    x = node.tensor(0) if given is None else _dequantize(node.tensor(0), given)
     made = _quantized(x, wanted)
     if wanted.range is None:
         return made
@@ -28,7 +28,7 @@ def uniform_quantize(node: HloNode) -> Outputs:
 def uniform_dequantize(node: HloNode) -> Outputs:
     if (given := quantized(node.operation.operands[0].type)) is None:
         raise node.fail("its operand is not quantized")
-    return cast(_dequantized(node.tensor(0), given), node.dtype)
+    return cast(_dequantize(node.tensor(0), given), node.dtype)
 
 
 def _quantized(x: Tensor, elements: StoredElements) -> Tensor:
@@ -45,7 +45,7 @@ def _quantized(x: Tensor, elements: StoredElements) -> Tensor:
     return cast(relax.clip(made, min=low, max=high), elements.storage)
 
 
-def _dequantized(x: Tensor, elements: StoredElements) -> Tensor:
+def _dequantize(x: Tensor, elements: StoredElements) -> Tensor:
     return relax.dequantize(
         x,
         const(elements.scales, "f32"),

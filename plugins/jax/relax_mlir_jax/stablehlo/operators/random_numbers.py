@@ -116,13 +116,13 @@ def _threefry_words(inputs: Words, key: Words) -> Words:
     for group in range(5):
         for turn in _TURNS[group % 2]:
             x = relax.add(x, y)
-            y = relax.bitwise_xor(x, _turned(y, turn))
+            y = relax.bitwise_xor(x, _rotate_bits(y, turn))
         x = relax.add(x, keys[(group + 1) % 3])
         y = relax.add(relax.add(y, keys[(group + 2) % 3]), _word(group + 1))
     return x, y
 
 
-def _turned(x: Tensor, count: int) -> Tensor:
+def _rotate_bits(x: Tensor, count: int) -> Tensor:
     return relax.bitwise_or(relax.left_shift(x, _word(count)), relax.right_shift(x, _word(32 - count)))
 
 

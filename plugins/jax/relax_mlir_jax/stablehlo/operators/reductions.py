@@ -54,20 +54,20 @@ def reduce(node: HloNode) -> Outputs:
     kinds = [combined(node.body(), index, count) for index in range(count)]
     if not axes:
         return node.on_tensors([*initial, *operands])
-    if all(kind not in ("", "update") for kind in kinds) and not _of_complex(operands, kinds):
-        return [_reduced(*each, axes) for each in zip(kinds, operands, initial, strict=True)]
+    if all(kind not in ("", "update") for kind in kinds) and not _is_complex_reduction(operands, kinds):
+        return [_reduce_whole(*each, axes) for each in zip(kinds, operands, initial, strict=True)]
     place = _extreme_and_place(node, operands, axes)
-    return place if place is not None else _by_pairs(node, operands, initial, axes)
+    return place if place is not None else _reduce_pairs(node, operands, initial, axes)
 
 
-def _of_complex(operands: Sequence[Held], kinds: Sequence[str]) -> bool:
+def _is_complex_reduction(operands: Sequence[Held], kinds: Sequence[str]) -> bool:
     """Check whether combining complex numbers needs more than their parts."""
     return any(
         isinstance(operand, ComplexValue) and kind != "sum" for operand, kind in zip(operands, kinds, strict=True)
     )
 
 
-def _reduced(kind: str, operand: Held, initial: Held, axes: Sequence[int]) -> Held:
+def _reduce_whole(kind: str, operand: Held, initial: Held, axes: Sequence[int]) -> Held:
     made = of_parts(operand, lambda x: whole(kind, x, axes))
     if is_neutral(kind, initial):
         return made
@@ -133,7 +133,7 @@ def maker_of(value: IRValue) -> Operation | None:
 # ---- any body ----
 
 
-def _by_pairs(node: HloNode, operands: Sequence[Held], initial: Sequence[Held], axes: Sequence[int]) -> list[Held]:
+def _reduce_pairs(node: HloNode, operands: Sequence[Held], initial: Sequence[Held], axes: Sequence[int]) -> list[Held]:
     """Reduce the leading dimensions as one: neighbors are combined until one element remains."""
     shape = shape_of(operands[0])
     kept = [axis for axis in range(len(shape)) if axis not in axes]
@@ -148,13 +148,13 @@ def _by_pairs(node: HloNode, operands: Sequence[Held], initial: Sequence[Held], 
 
     held = [of_parts(operand, in_front) for operand in operands]
     while count > 1:
-        held, count = _halved(node, held, count)
+        held, count = _halve(node, held, count)
     last = [of_parts(each, lambda x: relax.squeeze(x, axis=[0])) for each in held]
     first = [of_parts(each, lambda x: sizes.broadcast(x, rest)) for each in initial]
     return node.on_tensors([*first, *last])
 
 
-def _halved(node: HloNode, held: Sequence[Held], count: int) -> tuple[list[Held], int]:
+def _halve(node: HloNode, held: Sequence[Held], count: int) -> tuple[list[Held], int]:
     half = count // 2
 
     def every_other(start: int) -> list[Held]:

@@ -52,7 +52,7 @@ def _changes_nothing(node: HloNode) -> bool:
 _SHAPES = ("stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.slice")
 
 
-def _reshaped(node: HloNode, x: Tensor) -> Tensor:
+def _convert_reshape(node: HloNode, x: Tensor) -> Tensor:
     return sizes.reshaped(x, node.static_shape())
 
 
@@ -72,13 +72,13 @@ def _broadcast(node: HloNode, x: Tensor, shape: Sequence[sizes.Size]) -> Tensor:
     return placed if wide == list(shape) else sizes.broadcast(placed, shape)
 
 
-def _flipped(node: HloNode, x: Tensor) -> Tensor:
+def _convert_reverse(node: HloNode, x: Tensor) -> Tensor:
     for axis in node.attr("dimensions"):
         x = relax.flip(x, axis=axis)
     return x
 
 
-def _sliced(node: HloNode, x: Tensor) -> Tensor:
+def _convert_slice(node: HloNode, x: Tensor) -> Tensor:
     axes = list(range(x.type.rank))
     begin, end, steps = (node.attr(name) for name in ("start_indices", "limit_indices", "strides"))
     return relax.strided_slice(x, axes=axes, begin=begin, end=end, strides=steps) if axes else x
@@ -86,13 +86,13 @@ def _sliced(node: HloNode, x: Tensor) -> Tensor:
 
 register_rows(
     {
-        "stablehlo.reshape": on_parts(_reshaped),
+        "stablehlo.reshape": on_parts(_convert_reshape),
         "stablehlo.dynamic_reshape": on_parts(_dynamic_reshaped),
         "stablehlo.transpose": on_parts(lambda node, x: relax.permute_dims(x, axes=node.attr("permutation"))),
         "stablehlo.broadcast_in_dim": on_parts(lambda node, x: _broadcast(node, x, node.static_shape())),
         "stablehlo.dynamic_broadcast_in_dim": on_parts(lambda node, x: _broadcast(node, x, node.known_sizes(1))),
-        "stablehlo.reverse": on_parts(_flipped),
-        "stablehlo.slice": on_parts(_sliced),
+        "stablehlo.reverse": on_parts(_convert_reverse),
+        "stablehlo.slice": on_parts(_convert_slice),
     }
 )
 
@@ -172,14 +172,14 @@ def dynamic_update_slice(node: HloNode) -> Outputs:
     own, lengths = node.sizes_of_operand(0), node.sizes_of_operand(1)
     begins = starts(node, 2, list(map(sizes.minus, own, lengths)))
     if not node.is_complex:
-        return _updated(node.tensor(0), node.tensor(1), begins, lengths)
+        return _update(node.tensor(0), node.tensor(1), begins, lengths)
     x, update = node.pair(0), node.pair(1)
     return Pair(
-        _updated(x.real, update.real, begins, lengths), _updated(x.whole_imag, update.whole_imag, begins, lengths)
+        _update(x.real, update.real, begins, lengths), _update(x.whole_imag, update.whole_imag, begins, lengths)
     ).value()
 
 
-def _updated(x: Tensor, update: Tensor, begins: Sequence[sizes.Size], lengths: Sequence[sizes.Size]) -> Tensor:
+def _update(x: Tensor, update: Tensor, begins: Sequence[sizes.Size], lengths: Sequence[sizes.Size]) -> Tensor:
     if (rank := len(lengths)) == 0:
         return update
     places = [
@@ -198,15 +198,15 @@ def pad(node: HloNode) -> Outputs:
         node.attr(f"edge_padding_{side}") if side != "interior" else node.attr("interior_padding")
         for side in ("low", "high", "interior")
     )
-    return _padded(node, low, high, interior)
+    return _convert_pad(node, low, high, interior)
 
 
 @register_stablehlo("stablehlo.dynamic_pad")
 def dynamic_pad(node: HloNode) -> Outputs:
-    return _padded(node, *(node.known_sizes(index) for index in (2, 3, 4)))
+    return _convert_pad(node, *(node.known_sizes(index) for index in (2, 3, 4)))
 
 
-def _padded(
+def _convert_pad(
     node: HloNode, low: Sequence[sizes.Size], high: Sequence[sizes.Size], interior: Sequence[sizes.Size]
 ) -> Outputs:
     held, fill = node.held(0), node.held(1)

@@ -53,17 +53,17 @@ def reduce_window(node: HloNode) -> Outputs:
     operands = [node.held(index) for index in range(count)]
     initial = [node.held(count + index) for index in range(count)]
     windows = windows_of(node, len(shape_of(operands[0])))
-    if (scanned := _scanned(node, operands, initial, windows)) is not None:
+    if (scanned := _convert_scan(node, operands, initial, windows)) is not None:
         return scanned
-    if (pooled := _pooled(node, operands, initial, windows)) is not None:
+    if (pooled := _convert_pool(node, operands, initial, windows)) is not None:
         return pooled
     held = [_with_borders(operand, first, windows) for operand, first in zip(operands, initial, strict=True)]
     if math.prod(windows.sizes) <= _FEW:
-        thinned = _by_taps(node, held, windows)
+        thinned = _reduce_by_taps(node, held, windows)
     else:
         for axis, size in enumerate(windows.sizes):
-            held = _reduced_along(node, held, axis, size, windows.dilations[axis])
-        thinned = [of_parts(each, lambda x: _thinned(x, windows.strides)) for each in held]
+            held = _reduce_along(node, held, axis, size, windows.dilations[axis])
+        thinned = [of_parts(each, lambda x: _thin(x, windows.strides)) for each in held]
     if all(_is_known_neutral(node, *each) for each in zip(range(count), initial, strict=True)):
         return thinned
     # The initial value is combined with each window once.
@@ -87,7 +87,7 @@ def _with_borders(operand: Held, initial: Held, windows: WindowSizes) -> Held:
     return Value(ssa=with_padding(operand.ssa, initial, windows.low, windows.high, gaps))
 
 
-def _by_taps(node: HloNode, held: Sequence[Held], windows: WindowSizes) -> list[Held]:
+def _reduce_by_taps(node: HloNode, held: Sequence[Held], windows: WindowSizes) -> list[Held]:
     """Reduce the elements of each window in sequence."""
     shape = shape_of(held[0])
     reach = [(size - 1) * dilation for size, dilation in zip(windows.sizes, windows.dilations, strict=True)]
@@ -108,7 +108,7 @@ def _cut(x: Tensor, bounds: dict[int, tuple[sizes.Size, sizes.Size, int]]) -> Te
     return sizes.sliced(Value(ssa=x), bounds) if bounds else x
 
 
-def _reduced_along(node: HloNode, held: list[Held], axis: int, size: int, dilation: int) -> list[Held]:
+def _reduce_along(node: HloNode, held: list[Held], axis: int, size: int, dilation: int) -> list[Held]:
     """Combine each element with the later elements of its window.
 
     Windows of 1, 2, 4, ... elements are computed by doubling, and the binary digits of the size select the pieces.
@@ -117,7 +117,7 @@ def _reduced_along(node: HloNode, held: list[Held], axis: int, size: int, dilati
     doubled, reach, done, made = held, 1, 0, None
     while True:
         if size & reach:
-            piece = [_moved(each, axis, done * dilation, result_length) for each in doubled]
+            piece = [_slice_along(each, axis, done * dilation, result_length) for each in doubled]
             made = piece if made is None else node.on_tensors([*made, *piece])
             done += reach
         if done == size:
@@ -125,24 +125,24 @@ def _reduced_along(node: HloNode, held: list[Held], axis: int, size: int, dilati
             return made
         left = sizes.minus(shape_of(doubled[0])[axis], reach * dilation)
         doubled = node.on_tensors(
-            [_moved(each, axis, start, left) for start in (0, reach * dilation) for each in doubled]
+            [_slice_along(each, axis, start, left) for start in (0, reach * dilation) for each in doubled]
         )
         reach *= 2
 
 
-def _moved(held: Held, axis: int, start: int, length: sizes.Size) -> Held:
+def _slice_along(held: Held, axis: int, start: int, length: sizes.Size) -> Held:
     end = sizes.plus(start, length)
     return of_parts(held, lambda x: sizes.sliced(Value(ssa=x), {axis: (start, end, 1)}, {axis: length}))
 
 
-def _thinned(x: Tensor, strides: Sequence[int]) -> Tensor:
+def _thin(x: Tensor, strides: Sequence[int]) -> Tensor:
     if not (bounds := {axis: stride for axis, stride in enumerate(strides) if stride > 1}):
         return x
     own = sizes.sizes_of(Value(ssa=x))
     return sizes.sliced(Value(ssa=x), {axis: (0, own[axis], stride) for axis, stride in bounds.items()})
 
 
-def _scanned(
+def _convert_scan(
     node: HloNode, operands: Sequence[Held], initial: Sequence[Held], windows: WindowSizes
 ) -> list[Held] | None:
     """Return running sums and products: windows over all elements up to each. None for other windows."""
@@ -167,7 +167,7 @@ def _scanned(
     return None
 
 
-def _pooled(
+def _convert_pool(
     node: HloNode, operands: Sequence[Held], initial: Sequence[Held], windows: WindowSizes
 ) -> list[Held] | None:
     """Return maxima of windows over the images of a batch as a relax pool; None for other windows."""
@@ -210,7 +210,7 @@ def select_and_scatter(node: HloNode) -> Outputs:
     truth = {"any": "max", "all": "min"}.get(kind)
     if kind == "update" or (kind not in REDUCTIONS and truth is None):
         raise node.fail("its scatter body is not a sum, product, maximum or minimum")
-    places = _selected(node, operand.ssa, windows, shape)
+    places = _select_indices(node, operand.ssa, windows, shape)
     flat, update = sizes.full([math.prod(shape)], initial.ssa), relax.flatten(source.ssa)
     if truth is not None:
         made = scattered(cast(flat, "i8"), relax.flatten(places), cast(update, "i8"), truth)
@@ -219,7 +219,7 @@ def select_and_scatter(node: HloNode) -> Outputs:
     return sizes.reshaped(made, shape)
 
 
-def _selected(node: HloNode, operand: Tensor, windows: WindowSizes, shape: Sequence[int]) -> Tensor:
+def _select_indices(node: HloNode, operand: Tensor, windows: WindowSizes, shape: Sequence[int]) -> Tensor:
     """Return the linear index in the operand of the element that each window selects."""
     counts = [
         (size + low + high - window) // stride + 1

@@ -28,7 +28,7 @@ from ..prelude import (
 from .elementwise import in_wide, of_tir, unary
 
 
-def _of_scalars(function: ScalarFunction, *parameters: object) -> Convert:
+def _make_scalar_converter(function: ScalarFunction, *parameters: object) -> Convert:
     return lambda node: in_wide(node, lambda *given: elementwise(node, function, given, *parameters), *node.tensors())
 
 
@@ -48,7 +48,7 @@ def _roots(x: Pair) -> tuple[Pair, Pair]:
     return pairs.root(pairs.added(_one(x), x)), pairs.root(_minus(_one(x), x))
 
 
-def _across(one: Pair, other: Pair) -> Tensor:
+def _multiply_across(one: Pair, other: Pair) -> Tensor:
     """Return the imaginary part of `one` conjugated times `other`."""
     return relax.subtract(relax.multiply(one.real, other.whole_imag), relax.multiply(one.whole_imag, other.real))
 
@@ -56,13 +56,13 @@ def _across(one: Pair, other: Pair) -> Tensor:
 def _asin(x: Pair) -> Pair:
     """Return arcsine by Kahan's method with roots, which is accurate near the branch points."""
     above, below = _roots(x)
-    return Pair(relax.atan2(x.real, pairs.multiplied(below, above).real), relax.asinh(_across(below, above)))
+    return Pair(relax.atan2(x.real, pairs.multiplied(below, above).real), relax.asinh(_multiply_across(below, above)))
 
 
 def _acos(x: Pair) -> Pair:
     above, below = _roots(x)
     turn = relax.atan2(below.real, above.real)
-    return Pair(relax.add(turn, turn), relax.asinh(_across(above, below)))
+    return Pair(relax.add(turn, turn), relax.asinh(_multiply_across(above, below)))
 
 
 def _acosh(x: Pair) -> Pair:
@@ -104,11 +104,11 @@ register_rows(
     {
         "chlo.erf": unary(relax.erf),
         "chlo.erfc": of_tir("erfc"),
-        "chlo.erf_inv": _of_scalars(erfinv),
+        "chlo.erf_inv": _make_scalar_converter(erfinv),
         "chlo.lgamma": of_tir("lgamma"),
-        "chlo.zeta chlo.broadcast_zeta": _of_scalars(zeta),
-        "chlo.bessel_i1e": _of_scalars(modified_i, 1, True),
-        "chlo.bessel_i0e": _of_scalars(modified_i, 0, True),
+        "chlo.zeta chlo.broadcast_zeta": _make_scalar_converter(zeta),
+        "chlo.bessel_i1e": _make_scalar_converter(modified_i, 1, True),
+        "chlo.bessel_i0e": _make_scalar_converter(modified_i, 0, True),
     }
 )
 

@@ -100,7 +100,7 @@ for _table, _view in ((_SIGNED_QUOTIENTS, signed), (_UNSIGNED_QUOTIENTS, unsigne
         register_step(_names.split())(_quotients(_function, _view))
 
 
-def _extended(view: Callable[[Elements], Elements]) -> Callable[[Site], Step]:
+def _multiply_extended(view: Callable[[Elements], Elements]) -> Callable[[Site], Step]:
     """Return the halves of a double-width product, the lower one first."""
 
     def prepare(site: Site) -> Step:
@@ -115,8 +115,8 @@ def _extended(view: Callable[[Elements], Elements]) -> Callable[[Site], Step]:
     return prepare
 
 
-register_step("arith.mulsi_extended")(_extended(signed))
-register_step("arith.mului_extended")(_extended(unsigned))
+register_step("arith.mulsi_extended")(_multiply_extended(signed))
+register_step("arith.mului_extended")(_multiply_extended(unsigned))
 
 
 @register_step("arith.addui_extended")
@@ -155,16 +155,16 @@ _FLOAT_PREDICATES = (
 
 @register_step("arith.cmpi")
 def compare_integers(site: Site) -> Step:
-    return _compared(site, _INTEGER_PREDICATES[site.attributes["predicate"].value])
+    return _compare(site, _INTEGER_PREDICATES[site.attributes["predicate"].value])
 
 
 @register_step("index.cmp")
 def compare_indices(site: Site) -> Step:
     """Compare indices. The attribute prints as `#index<cmp_predicate slt>`."""
-    return _compared(site, str(site.attributes["pred"]).split()[-1].rstrip(">)").split("(")[-1])
+    return _compare(site, str(site.attributes["pred"]).split()[-1].rstrip(">)").split("(")[-1])
 
 
-def _compared(site: Site, name: str) -> Step:
+def _compare(site: Site, name: str) -> Step:
     compare = _COMPARISONS[name[-2:]]
     view = partial(unsigned, dtype=element_of(site.operand_type())) if name[0] == "u" else signed
     if is_plain(element_of(site.operand_type())) and view is signed:

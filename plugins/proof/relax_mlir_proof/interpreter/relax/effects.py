@@ -30,7 +30,7 @@ def assert_op(site: Site) -> Step:
 
     def run(frame: object, condition: HeldValue, *values: HeldValue) -> list[HeldValue]:
         if not condition:
-            raise kind(f"{place}: {_formatted(text, values) if text else 'assertion failed'}")
+            raise kind(f"{place}: {_format_text(text, values) if text else 'assertion failed'}")
         return []
 
     return run
@@ -40,11 +40,11 @@ def assert_op(site: Site) -> Step:
 def print_(call: EvaluationCall, values: tuple[HeldValue, ...]) -> list[ndarray]:
     """Print by the format, or the values separated by spaces."""
     shown = [_shown(value) for value in values]
-    print(_formatted(call.format, values) if call.format else " ".join(map(str, shown)), flush=True)
+    print(_format_text(call.format, values) if call.format else " ".join(map(str, shown)), flush=True)
     return []
 
 
-def _formatted(text: str, values: tuple[HeldValue, ...]) -> str:
+def _format_text(text: str, values: tuple[HeldValue, ...]) -> str:
     return text.format(*map(_shown, values))
 
 

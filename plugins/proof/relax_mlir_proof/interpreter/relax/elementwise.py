@@ -29,7 +29,7 @@ def _plain(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
     return plain
 
 
-def _of_floats(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
+def _apply_to_floats(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
     """Apply a function to floats. Integers stay unchanged."""
 
     def of_floats(call: EvaluationCall, x: ndarray) -> ndarray:
@@ -54,23 +54,23 @@ _PLAIN: dict[str, Callable[..., ndarray]] = {
 for _name, _function in _PLAIN.items():
     register_reference(f"relax.{_name}")(_plain(_function))
 for _name, _function in {"ceil": numpy.ceil, "floor": numpy.floor, "round": numpy.rint, "trunc": numpy.trunc}.items():
-    register_reference(f"relax.{_name}")(_of_floats(_function))
+    register_reference(f"relax.{_name}")(_apply_to_floats(_function))
 
 
 # ---- division ----
 
 
-def _of_integers(function: Callable[[int, int], int], of_floats: Callable[..., ndarray]) -> Callable[..., ndarray]:
+def _apply_to_ints(function: Callable[[int, int], int], of_floats: Callable[..., ndarray]) -> Callable[..., ndarray]:
     """Apply a function of Python integers with a nonzero divisor. A zero divisor yields 0."""
     each = numpy.vectorize(lambda x1, x2: function(int(x1), int(x2)) if x2 else 0, otypes=[object])
 
     def divided(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
-        return of_floats(x1, x2) if is_float(call.result.dtype) else _wrapped(each(x1, x2), call.result.dtype)
+        return of_floats(x1, x2) if is_float(call.result.dtype) else _wrap_integers(each(x1, x2), call.result.dtype)
 
     return divided
 
 
-def _wrapped(integers: ndarray, dtype: str) -> ndarray:
+def _wrap_integers(integers: ndarray, dtype: str) -> ndarray:
     """Return the low bits of Python integers."""
     low_bits = numpy.asarray(numpy.asarray(integers, object) & (2**64 - 1), object)
     return low_bits.astype(numpy.uint64).astype(numpy.uint64 if is_unsigned(dtype) else numpy.int64)
@@ -88,7 +88,7 @@ _DIVISIONS: dict[str, tuple[Callable[[int, int], int], Callable[..., ndarray]]] 
     "floor_mod": (lambda x1, x2: x1 % x2, numpy.remainder),
 }
 for _name, _functions in _DIVISIONS.items():
-    register_reference(f"relax.{_name}")(_of_integers(*_functions))
+    register_reference(f"relax.{_name}")(_apply_to_ints(*_functions))
 
 
 # ---- powers, logarithms, angles ----
@@ -112,10 +112,10 @@ _INTEGER_POWERS = numpy.vectorize(_integer_power, otypes=[object])
 def power(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
     if is_float(call.result.dtype):
         return numpy.float_power(x1, x2)  # numpy.power is sqrt for the scalar 0.5, which is NaN for -inf
-    return _wrapped(_INTEGER_POWERS(x1, x2), call.result.dtype)
+    return _wrap_integers(_INTEGER_POWERS(x1, x2), call.result.dtype)
 
 
-def _of_floats_alone(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
+def _apply_in_floats(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
     """Apply a function in f64. An integer result is truncated."""
 
     def of_floats(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
@@ -124,8 +124,8 @@ def _of_floats_alone(function: Callable[..., ndarray]) -> Callable[..., ndarray]
     return of_floats
 
 
-register_reference("relax.atan2")(_of_floats_alone(numpy.arctan2))
-register_reference("relax.log_add_exp")(_of_floats_alone(numpy.logaddexp))
+register_reference("relax.atan2")(_apply_in_floats(numpy.arctan2))
+register_reference("relax.log_add_exp")(_apply_in_floats(numpy.logaddexp))
 
 
 # ---- bits ----

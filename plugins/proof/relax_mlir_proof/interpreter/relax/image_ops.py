@@ -42,17 +42,17 @@ def _cubic_weights(fraction: float, alpha: float) -> list[float]:
     return [weight(distance) for distance in (fraction + 1, fraction, 1 - fraction, 2 - fraction)]
 
 
-def _weighted(image: ndarray, taps: Sequence[Sequence[_Tap]]) -> ndarray:
+def _sum_weighted(image: ndarray, taps: Sequence[Sequence[_Tap]]) -> ndarray:
     """Return the weighted sum of elements per channel of an image [channels, *sizes]. Elements outside count as 0."""
     total = numpy.zeros(image.shape[0])
     for several in itertools.product(*taps):
         place = tuple(tap.place for tap in several)
         if all(0 <= at < size for at, size in zip(place, image.shape[1:], strict=True)):
-            total = total + image[_of_all_channels(place)] * math.prod(tap.weight for tap in several)
+            total = total + image[_select_all_channels(place)] * math.prod(tap.weight for tap in several)
     return total
 
 
-def _of_all_channels(place: tuple[int, ...]) -> tuple[int | slice, ...]:
+def _select_all_channels(place: tuple[int, ...]) -> tuple[int | slice, ...]:
     return (slice(None), *place)
 
 
@@ -82,17 +82,17 @@ def resize(call: EvaluationCall, data: ndarray, size: tuple[int, ...]) -> ndarra
     for image, target in zip(source, result, strict=True):
         for point in numpy.ndindex(*size):
             taps = [axes[axis][at] for axis, at in enumerate(point)]
-            target[_of_all_channels(point)] = _resized(call, image, taps)
+            target[_select_all_channels(point)] = _resize_element(call, image, taps)
     return laid_out(converted(result, call.result.dtype), layout)
 
 
-def _resized(call: EvaluationCall, image: ndarray, taps: Sequence[Sequence[_Tap] | None]) -> ndarray | float:
+def _resize_element(call: EvaluationCall, image: ndarray, taps: Sequence[Sequence[_Tap] | None]) -> ndarray | float:
     known = [tap for tap in taps if tap is not None]
     if len(known) < len(taps):
         return call.extrapolation_value
     if call.method == "nearest_neighbor":
-        return image[_of_all_channels(tuple(each[0].place for each in known))]
-    return _weighted(image, known)
+        return image[_select_all_channels(tuple(each[0].place for each in known))]
+    return _sum_weighted(image, known)
 
 
 def _resized_taps(
@@ -164,10 +164,10 @@ def grid_sample(call: EvaluationCall, data: ndarray, grid: ndarray) -> ndarray:
     if result.size:
         _require_elements(source.shape[2:])
     for batch, *point in numpy.ndindex(result.shape[0], *result.shape[2:]):
-        place = _of_all_channels(tuple(point))
+        place = _select_all_channels(tuple(point))
         positions = grid[batch][place][::-1].tolist()
         taps = [_sampled_taps(call, x, size) for x, size in zip(positions, source.shape[2:], strict=True)]
-        result[batch][place] = _weighted(source[batch], taps)
+        result[batch][place] = _sum_weighted(source[batch], taps)
     return laid_out(result, layout)
 
 
@@ -183,24 +183,24 @@ def _sampled_taps(call: EvaluationCall, position: float, size: int) -> list[_Tap
         # Each neighbouring element is moved inside, not the position between them.
         x = x if call.padding_mode == "reflection" else max(-4.0, min(x, size + 3.0))
         weights = _cubic_weights(x - math.floor(x), _ALPHA)
-        places = [_moved_inside(call, math.floor(x) + at, size) for at in range(-1, 3)]
+        places = [_move_inside(call, math.floor(x) + at, size) for at in range(-1, 3)]
         return [_Tap(round(place), weight) for place, weight in zip(places, weights, strict=True)]
-    x = _moved_inside(call, x, size)
+    x = _move_inside(call, x, size)
     if call.method == "nearest":
         return [_Tap(round(x), 1)]
     first = math.floor(x)
     return [_Tap(first, 1 - (x - first)), _Tap(first + 1, x - first)]
 
 
-def _moved_inside(call: EvaluationCall, x: float, size: int) -> float:
+def _move_inside(call: EvaluationCall, x: float, size: int) -> float:
     if call.padding_mode == "zeros":
         return max(-4.0, min(x, size + 3.0))  # equivalent to any position farther outside
     if call.padding_mode == "reflection":
-        x = _reflected(x, size, call.align_corners)
+        x = _reflect(x, size, call.align_corners)
     return max(0.0, min(x, size - 1.0))
 
 
-def _reflected(x: float, size: int, align_corners: bool) -> float:
+def _reflect(x: float, size: int, align_corners: bool) -> float:
     """Reflect a position at the image's ends, repeatedly if needed."""
     start, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if span == 0:

@@ -70,7 +70,7 @@ def dynamic_strided_slice(call: EvaluationCall, x: ndarray, begin: ndarray, end:
 def gather_elements(call: EvaluationCall, data: ndarray, indices: ndarray) -> ndarray:
     axis = call.axis % data.ndim
     _require_inside(indices, data, axis)
-    return data[_along(axis, _positions(indices, data.shape[axis], axis))]
+    return data[_make_indices_along(axis, _positions(indices, data.shape[axis], axis))]
 
 
 def _require_inside(indices: ndarray, data: ndarray, axis: int) -> None:
@@ -78,7 +78,7 @@ def _require_inside(indices: ndarray, data: ndarray, axis: int) -> None:
         require_at_most(indices.shape[other], data.shape[other], f"indices, axis {other}")
 
 
-def _along(axis: int, positions: ndarray) -> tuple[ndarray, ...]:
+def _make_indices_along(axis: int, positions: ndarray) -> tuple[ndarray, ...]:
     """Return the position of each element, with `positions` along the axis."""
     places: list[ndarray] = list(numpy.indices(positions.shape, sparse=True))
     places[axis] = positions
@@ -147,7 +147,7 @@ def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, upda
     for index in range(data.ndim):
         require_same(updates.shape[index], indices.shape[index], f"updates and indices, axis {index}")
     _require_inside(indices, data, axis)
-    places = _along(axis, _positions(indices, data.shape[axis], axis))
+    places = _make_indices_along(axis, _positions(indices, data.shape[axis], axis))
     if call.reduction != "mean":
         return _written(data, places, updates, call.reduction)
     wide = data if data.dtype.kind == "f" else data.astype(numpy.uint64 if data.dtype.kind == "u" else numpy.int64)

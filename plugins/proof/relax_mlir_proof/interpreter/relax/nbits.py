@@ -25,13 +25,13 @@ def matmul_nbits(
 ) -> ndarray:
     """Compute x @ (codes * scale + offset)^T + bias."""
     if call.activation_bits:
-        return _of_rounded_rows(call, x, codes, scale, zero_point, bias, *others)
+        return _multiply_rounded_rows(call, x, codes, scale, zero_point, bias, *others)
     matrix = _matrix(call, codes, scale, zero_point, *others)
     # The last block may be longer than the rest of a row.
     return x @ matrix[:, : x.shape[-1]].T + (0 if bias is None else bias)
 
 
-def _of_rounded_rows(
+def _multiply_rounded_rows(
     call: EvaluationCall,
     x: ndarray,
     codes: ndarray,
@@ -46,9 +46,9 @@ def _of_rounded_rows(
     columns, blocks, _ = codes.shape
     digits, row_scale = _rounded_rows(x, blocks, call.block_size)
     numbers = _codes(codes, call.bits, call.block_size).astype(numpy.float32)
-    factors = _of_blocks(scale, outer_scale, numpy.float32)
+    factors = _scale_blocks(scale, outer_scale, numpy.float32)
     if offset is not None:
-        added = _of_blocks(offset, outer_offset, numpy.float32)
+        added = _scale_blocks(offset, outer_offset, numpy.float32)
     else:
         middle = numpy.float32(2 ** (call.bits - 1)) if zero_point is None else zero_point.astype(numpy.float32)
         added = -(middle * factors)
@@ -97,9 +97,9 @@ def _matrix(
     """Return the numbers [columns, depth] that the codes stand for."""
     columns, blocks, _ = codes.shape
     numbers = _codes(codes, call.bits, call.block_size).astype(float)
-    factors = _of_blocks(scale, outer_scale)[..., None]
+    factors = _scale_blocks(scale, outer_scale)[..., None]
     if offset is not None:
-        numbers = numbers * factors + _of_blocks(offset, outer_offset)[..., None]
+        numbers = numbers * factors + _scale_blocks(offset, outer_offset)[..., None]
     else:
         middle = 2.0 ** (call.bits - 1) if zero_point is None else zero_point[..., None].astype(float)
         numbers = (numbers - middle) * factors
@@ -115,7 +115,7 @@ def _codes(packed: ndarray, bits: int, block: int) -> ndarray:
     return numpy.stack(apart, axis=-1).reshape(*packed.shape[:2], block)
 
 
-def _of_blocks(numbers: ndarray, factors: ndarray | None, dtype: type[numpy.floating] = numpy.float64) -> ndarray:
+def _scale_blocks(numbers: ndarray, factors: ndarray | None, dtype: type[numpy.floating] = numpy.float64) -> ndarray:
     """Return numbers of blocks, times factors for several blocks each."""
     numbers = numbers.astype(dtype)
     if factors is None:

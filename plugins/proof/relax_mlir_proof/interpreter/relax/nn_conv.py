@@ -80,7 +80,7 @@ def _operands(call: EvaluationCall, data: ndarray, weight: ndarray) -> tuple[nda
     for letter, taps in zip(layouts["weight"].dimensions[2:], weight.shape[2:], strict=True):
         if not taps:
             raise ValueError(f"the weight is empty along {letter}")
-    return _in_groups(data, 1, call.groups), _in_groups(weight, 0, call.groups), layouts["result"]
+    return _split_groups(data, 1, call.groups), _split_groups(weight, 0, call.groups), layouts["result"]
 
 
 def _summands(array: ndarray, dtype: str) -> ndarray:
@@ -88,7 +88,7 @@ def _summands(array: ndarray, dtype: str) -> ndarray:
     return array.astype(float) if is_float(dtype) else converted(array, dtype)
 
 
-def _in_groups(array: ndarray, axis: int, groups: int) -> ndarray:
+def _split_groups(array: ndarray, axis: int, groups: int) -> ndarray:
     """Split the channels along an axis into groups and channels."""
     return array.reshape(*array.shape[:axis], groups, array.shape[axis] // groups, *array.shape[axis + 1 :])
 

@@ -36,17 +36,17 @@ def batch_norm(
         (1 - call.momentum) * moving + call.momentum * own.reshape(moving.shape)
         for moving, own in zip((moving_mean, moving_var), _moments(data, others), strict=True)
     )
-    return [_affine(call, _normalized(call, data, others), gamma, beta, channels), new_mean, new_var]
+    return [_affine(call, _normalize(call, data, others), gamma, beta, channels), new_mean, new_var]
 
 
 @register_reference("relax.nn.layer_norm")
 def layer_norm(call: EvaluationCall, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
-    return _affine(call, _normalized(call, data, call.axes), gamma, beta, call.axes)
+    return _affine(call, _normalize(call, data, call.axes), gamma, beta, call.axes)
 
 
 @register_reference("relax.nn.instance_norm")
 def instance_norm(call: EvaluationCall, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
-    return _affine(call, _normalized(call, data, call.axes), gamma, beta, [call.channel_axis])
+    return _affine(call, _normalize(call, data, call.axes), gamma, beta, [call.channel_axis])
 
 
 @register_reference("relax.nn.group_norm")
@@ -59,7 +59,7 @@ def group_norm(call: EvaluationCall, data: ndarray, gamma: ndarray, beta: ndarra
     groups = by_channel.reshape(call.num_groups, count // call.num_groups, *others)
     # The channels are in front now, as two axes.
     axes = [axis % data.ndim for axis in call.axes]
-    normalized = _normalized(call, groups, [1, *(axis + 1 + (axis < channel) for axis in axes)])
+    normalized = _normalize(call, groups, [1, *(axis + 1 + (axis < channel) for axis in axes)])
     normalized = numpy.moveaxis(normalized.reshape(by_channel.shape), 0, channel)
     return _affine(call, normalized, gamma, beta, [channel])
 
@@ -70,7 +70,7 @@ def rms_norm(call: EvaluationCall, data: ndarray, weight: ndarray) -> ndarray:
     return data / numpy.sqrt(mean_square + call.epsilon) * along_axes(weight, call.axes, data, "weight")
 
 
-def _normalized(call: EvaluationCall, data: ndarray, axes: Sequence[int]) -> ndarray:
+def _normalize(call: EvaluationCall, data: ndarray, axes: Sequence[int]) -> ndarray:
     mean, variance = _moments(data, axes)
     return (data - mean) / numpy.sqrt(variance + call.epsilon)
 

@@ -26,7 +26,7 @@ _RANKS = (1, 2, 3)
 def max_pool(call: EvaluationCall, data: ndarray) -> ndarray:
     """Return the maximum. A window with only padding has the lowest number of the type."""
     least = lowest(call.result.dtype)
-    return _pooled(call, data, lambda window, at: window.max(axis=_spatial(window), initial=least))
+    return _pool(call, data, lambda window, at: window.max(axis=_spatial(window), initial=least))
 
 
 @register_reference([f"relax.nn.avg_pool{rank}d" for rank in _RANKS])
@@ -42,7 +42,7 @@ def avg_pool(call: EvaluationCall, data: ndarray) -> ndarray:
             counts.append(sum(first <= tap < last for tap in _taps(slide, place)))
         return _quotient(window.sum(axis=_spatial(window)), max(prod(counts), 1))
 
-    return _pooled(call, data, mean)
+    return _pool(call, data, mean)
 
 
 @register_reference([f"relax.nn.adaptive_avg_pool{rank}d" for rank in _RANKS])
@@ -60,7 +60,7 @@ def adaptive_avg_pool(call: EvaluationCall, data: ndarray) -> ndarray:
     return laid_out(result, layouts["result"])
 
 
-def _pooled(call: EvaluationCall, data: ndarray, function: Callable[[ndarray, Sequence[int]], ndarray]) -> ndarray:
+def _pool(call: EvaluationCall, data: ndarray, function: Callable[[ndarray, Sequence[int]], ndarray]) -> ndarray:
     """Apply `function(data in a window, position)` to all windows."""
     layouts = layouts_of(call)
     data = plain(data, layouts["data"])

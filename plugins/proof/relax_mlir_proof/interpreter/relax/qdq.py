@@ -29,13 +29,13 @@ def quantize(call: EvaluationCall, data: ndarray, scale: ndarray, zero_point: nd
     quotient = _real(data) / along_axis(_real(scale), call.axis, data)
     if is_float(call.out_dtype):
         shifted = quotient + along_axis(_real(zero_point), call.axis, data)
-        return _saturated(shifted, call.out_dtype)
+        return _saturate(shifted, call.out_dtype)
     # f64 represents all zero points, so the sums are exact.
     shifted = numpy.rint(quotient) + along_axis(zero_point.astype(float), call.axis, data)
     return numpy.nan_to_num(numpy.clip(shifted, *limits(call.out_dtype))).astype(int)
 
 
-def _saturated(array: ndarray, dtype: str) -> ndarray:
+def _saturate(array: ndarray, dtype: str) -> ndarray:
     """Clamp numbers to the largest finite one."""
     import ml_dtypes
 

@@ -107,7 +107,7 @@ def non_max_suppression(call: EvaluationCall, data: ndarray, valid_count: ndarra
     for batch in range(batches):
         order = _best_first(data[batch, : max(0, min(int(valid_count[batch]), anchors)), call.score_index])
         order = order[: call.top_k] if call.top_k > 0 else order
-        stay = (_softened if is_soft else _suppressed)(call, data[batch], order)
+        stay = (_soften if is_soft else _suppress)(call, data[batch], order)
         counts[batch] = len(stay)
         for number, (row, box, score) in enumerate(stay):
             places[batch, number] = indices[batch, box]
@@ -123,7 +123,7 @@ def non_max_suppression(call: EvaluationCall, data: ndarray, valid_count: ndarra
 _Kept = tuple[int, int, float]
 
 
-def _suppressed(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_Kept]:
+def _suppress(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_Kept]:
     stay: list[_Kept] = []
     for row, box in enumerate(order):
         if 0 < call.max_output_size <= len(stay):
@@ -137,7 +137,7 @@ def _suppressed(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_
     return stay
 
 
-def _softened(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_Kept]:
+def _soften(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_Kept]:
     stay: list[_Kept] = []
     left = [(box, data[box, call.score_index]) for box in order]
     while left and not 0 < call.max_output_size <= len(stay):
@@ -147,12 +147,12 @@ def _softened(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_Ke
             break
         left[0], left[best] = left[best], left[0]
         stay.append((len(stay), box, score))
-        lowered = [_lowered(call, data, box, *other) for other in left[1:]]
+        lowered = [_lower_score(call, data, box, *other) for other in left[1:]]
         left = [(other, value) for other, value in lowered]
     return stay
 
 
-def _lowered(call: EvaluationCall, data: ndarray, taken: int, box: int, score: float) -> tuple[int, float]:
+def _lower_score(call: EvaluationCall, data: ndarray, taken: int, box: int, score: float) -> tuple[int, float]:
     """Return a box with its lowered score. A suppressed box has the score -inf."""
     if not score > call.score_threshold or not _are_rivals(call, data, taken, box):
         return box, score

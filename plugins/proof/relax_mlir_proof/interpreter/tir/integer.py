@@ -31,11 +31,11 @@ def _of_bits(function: _Bits) -> Callable[..., Elements]:
     return found
 
 
-def _signed(number: int, bits: int) -> int:
+def _make_signed(number: int, bits: int) -> int:
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
-def _in_signed_range(number: int, bits: int) -> int:
+def _clamp_to_signed(number: int, bits: int) -> int:
     return min(max(number, -(1 << (bits - 1))), (1 << (bits - 1)) - 1)
 
 
@@ -47,9 +47,9 @@ _FUNCTIONS: dict[str, _Bits] = {
     "bitreverse": lambda bits, x: int(f"{x:0{bits}b}"[::-1], 2),
     "fshl": lambda bits, x, y, z: ((x << bits | y) << (z % bits)) >> bits,
     "fshr": lambda bits, x, y, z: (x << bits | y) >> (z % bits),
-    "sadd_sat": lambda bits, x, y: _in_signed_range(_signed(x, bits) + _signed(y, bits), bits),
+    "sadd_sat": lambda bits, x, y: _clamp_to_signed(_make_signed(x, bits) + _make_signed(y, bits), bits),
     "uadd_sat": lambda bits, x, y: min(x + y, (1 << bits) - 1),
-    "ssub_sat": lambda bits, x, y: _in_signed_range(_signed(x, bits) - _signed(y, bits), bits),
+    "ssub_sat": lambda bits, x, y: _clamp_to_signed(_make_signed(x, bits) - _make_signed(y, bits), bits),
     "usub_sat": lambda bits, x, y: max(x - y, 0),
 }
 for _name, _function in _FUNCTIONS.items():

@@ -248,11 +248,11 @@ def _arguments(
 ) -> list[ndarray]:
     """Return the arguments of a function with run-time sizes."""
     found = [array for number, array in enumerate(arrays) if flat[number].dtype and number not in constants]
-    missing = _undeclared(flat, constants)
+    missing = _find_undeclared(flat, constants)
     return found + ([numpy.zeros([sizes[letter] for letter in missing], "int8")] if missing else [])
 
 
-def _undeclared(flat: Sequence[OperandText], constants: Collection[int]) -> list[str]:
+def _find_undeclared(flat: Sequence[OperandText], constants: Collection[int]) -> list[str]:
     """Return the letters that are no size of an input. An additional input has them."""
     declared = {
         size
@@ -272,7 +272,7 @@ def _module(
         for number, each in enumerate(flat)
         if each.dtype and number not in constants
     }
-    missing = [] if sizes is not None else _undeclared(flat, constants)
+    missing = [] if sizes is not None else _find_undeclared(flat, constants)
     if missing:
         infos["sizes"] = tensor(missing, "i8")
     module, definition = Module(), find_op(row.op)

@@ -252,7 +252,7 @@ def _is_aligned(op: Operation, type_: Type) -> bool:
     return lanes & (lanes - 1) == 0 and bool(alignment >= bytes_)
 
 
-def _of_expression(rule: Rule) -> Callable[[_Kernel, Operation], None]:
+def _make_expression_writer(rule: Rule) -> Callable[[_Kernel, Operation], None]:
     def write(writer: _Kernel, op: Operation) -> None:
         operands = writer._all(op.operands)
         text = rule(op, operands)
@@ -266,7 +266,7 @@ def _of_expression(rule: Rule) -> Callable[[_Kernel, Operation], None]:
 
 _WRITERS: Mapping[str, Callable[[_Kernel, Operation], None]] = {
     **CONTROL_RULES,
-    **{name: _of_expression(rule) for name, rule in RULES.items()},
+    **{name: _make_expression_writer(rule) for name, rule in RULES.items()},
     **{f"spirv.Atomic{kind}": _Kernel.atomic for kind in _ATOMICS},
     "arith.constant": _Kernel.constant,
     "arith.mulsi_extended": _Kernel.extended,

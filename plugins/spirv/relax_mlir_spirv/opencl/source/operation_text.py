@@ -39,7 +39,7 @@ def _infix(sign: str) -> Rule:
     return lambda op, operands: f"{operands[0]} {sign} {operands[1]}"
 
 
-def _of_integers(sign: str) -> Rule:
+def _make_integer_rule(sign: str) -> Rule:
     def rule(op: Operation, operands: Sequence[str]) -> str:
         type_, (x, y) = op.results[0].type, operands
         if is_truth(type_):
@@ -56,7 +56,7 @@ def _of_integers(sign: str) -> Rule:
     return rule
 
 
-def _of_signed(sign: str) -> Rule:
+def _make_signed_rule(sign: str) -> Rule:
     def rule(op: Operation, operands: Sequence[str]) -> str:
         type_ = op.results[0].type
         if room_of(type_) != bits_of(type_):
@@ -73,7 +73,7 @@ def _function(name: str) -> Rule:
     return lambda op, operands: f"{name}({', '.join(operands)})"
 
 
-def _of_signed_function(name: str) -> Rule:
+def _make_signed_function_rule(name: str) -> Rule:
     def rule(op: Operation, operands: Sequence[str]) -> str:
         type_ = op.results[0].type
         if room_of(type_) != bits_of(type_):
@@ -252,13 +252,13 @@ def _plain(op: Operation, operands: Sequence[str]) -> str:
 
 
 _ARITHMETIC: Mapping[str, Rule] = {
-    **{f"arith.{name}": _of_integers(sign) for name, sign in (
+    **{f"arith.{name}": _make_integer_rule(sign) for name, sign in (
         ("addi", "+"), ("subi", "-"), ("muli", "*"), ("divui", "/"), ("remui", "%"), ("shli", "<<"), ("shrui", ">>"),
         ("andi", "&"), ("ori", "|"), ("xori", "^"))},
-    **{f"arith.{name}": _of_signed(sign) for name, sign in (("divsi", "/"), ("remsi", "%"), ("shrsi", ">>"))},
+    **{f"arith.{name}": _make_signed_rule(sign) for name, sign in (("divsi", "/"), ("remsi", "%"), ("shrsi", ">>"))},
     **{f"arith.{name}": _infix(sign) for name, sign in (("addf", "+"), ("subf", "-"), ("mulf", "*"), ("divf", "/"))},
     "arith.minui": _function("min"), "arith.maxui": _function("max"),
-    "arith.minsi": _of_signed_function("min"), "arith.maxsi": _of_signed_function("max"),
+    "arith.minsi": _make_signed_function_rule("min"), "arith.maxsi": _make_signed_function_rule("max"),
     "arith.maximumf": _extreme(">", "&"), "arith.minimumf": _extreme("<", "|"),
     "arith.negf": lambda op, operands: f"-{operands[0]}",
     "arith.remf": _function("fmod"), "arith.minnumf": _function("fmin"), "arith.maxnumf": _function("fmax"),

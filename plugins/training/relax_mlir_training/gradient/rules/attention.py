@@ -102,7 +102,7 @@ class _Attention:
             self._scale = const(call.scale, self._wide)
         self._bias = bias
         self.query = self._by_head(call.query)
-        self.key, self.value = (self._for_each_head(each) for each in (call.key, call.value))
+        self.key, self.value = (self._split_heads(each) for each in (call.key, call.value))
         self._probabilities = self._softmax(bias, is_seen)
 
     def _by_head(self, x: Value) -> Value:
@@ -112,7 +112,7 @@ class _Attention:
         """Return the number of query heads that share a head of x."""
         return dim_floordiv(self._shapes[0][2], known_shape(self._call, x)[2])
 
-    def _for_each_head(self, x: Value) -> Value:
+    def _split_heads(self, x: Value) -> Value:
         count = self._served(x)
         if count == 1:
             return self._by_head(x)
@@ -154,7 +154,7 @@ class _Attention:
             lambda: self._back(relax.matmul(_transpose(self._scaled(by_score)), self.query), call.key),
             lambda: self._back(relax.matmul(_transpose(shares), arriving), call.value),
         ]
-        return made if self._bias is None else [*made, lambda: self._by_bias(by_score)]
+        return made if self._bias is None else [*made, lambda: self._reduce_to_bias(by_score)]
 
     def _back(self, gradient: Value, x: Value) -> Value:
         """Return a gradient in the operand's layout, summed over the query heads that share a head."""
@@ -165,7 +165,7 @@ class _Attention:
             gradient = relax.sum(relax.reshape(gradient, apart), axis=[2])
         return cast(relax.permute_dims(gradient, axes=[0, 2, 1, 3]), dtype_of(x))
 
-    def _by_bias(self, by_score: Value) -> Value:
+    def _reduce_to_bias(self, by_score: Value) -> Value:
         bias = self._call.bias
         summed = by_score if same_known_shape(by_score, bias) else relax.collapse_sum_like(by_score, bias)
         return cast(summed, dtype_of(bias))

@@ -73,7 +73,7 @@ class _Windows:
         groups, spatial = self.call.groups, list(range(2, 2 + self.rank))
         shape = self.shape(data)
         product = self.convolved(
-            _by_channels(data, groups, shape),
+            _swap_batch_and_channels(data, groups, shape),
             relax.permute_dims(result, axes=[1, 0, *spatial]),
             strides=self.dilation,
             dilation=self.strides,
@@ -88,19 +88,19 @@ class _Windows:
         return stated(first, weight.type)
 
 
-def _by_channels(data: Value, groups: int, shape: tuple[Dim, ...]) -> Value:
+def _swap_batch_and_channels(data: Value, groups: int, shape: tuple[Dim, ...]) -> Value:
     """Return the data with channels in place of batches. The batches of each group are adjacent."""
     spatial = list(range(2, len(shape)))
     if groups == 1:
         return relax.permute_dims(data, axes=[1, 0, *spatial])
     batch, channels = shape[:2]
     in_group = dim_floordiv(channels, groups)
-    apart = _reshaped(data, (batch, groups, in_group, *shape[2:]))
+    apart = _reshape(data, (batch, groups, in_group, *shape[2:]))
     moved = relax.permute_dims(apart, axes=[2, 1, 0, *(axis + 1 for axis in spatial)])
-    return _reshaped(moved, (in_group, dim_mul(batch, groups), *shape[2:]))
+    return _reshape(moved, (in_group, dim_mul(batch, groups), *shape[2:]))
 
 
-def _reshaped(x: Value, shape: tuple[Dim, ...]) -> Value:
+def _reshape(x: Value, shape: tuple[Dim, ...]) -> Value:
     return relax.reshape(x, relax.shape_expr(dims=shape))
 
 

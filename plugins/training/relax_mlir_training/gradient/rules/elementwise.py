@@ -58,7 +58,7 @@ OF_TWO: dict[str, tuple[Formula, Formula]] = {
     "relax.minimum": (lambda g, a, b, y: _if_chosen(g, a, b, a < b), lambda g, a, b, y: _if_chosen(g, a, b, a > b)),
     "relax.mod": (lambda g, a, b, y: g, lambda g, a, b, y: -g * apply("round", (a - y) / b)),
     "relax.floor_mod": (lambda g, a, b, y: g, lambda g, a, b, y: -g * apply("round", (a - y) / b)),
-    "relax.power": (lambda g, a, b, y: _by_base(g, a, b), lambda g, a, b, y: _by_exponent(g, a, y)),
+    "relax.power": (lambda g, a, b, y: _derive_base(g, a, b), lambda g, a, b, y: _derive_exponent(g, a, y)),
 }
 
 #: Piecewise constant operators: their derivatives are zero.
@@ -70,13 +70,13 @@ def _if_chosen(g: Tensor, a: Tensor, b: Tensor, is_chosen: Tensor) -> Tensor:
     return is_chosen.where(g, a.equals(b).where(0.5 * g, 0.0))
 
 
-def _by_base(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
+def _derive_base(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """Return g * b * a ** (b - 1), which is 0 where b is, also where a is 0."""
     is_zero = b.equals(0.0)
     return g * is_zero.where(0.0, b * a ** is_zero.where(1.0, b - 1))
 
 
-def _by_exponent(g: Tensor, a: Tensor, y: Tensor) -> Tensor:
+def _derive_exponent(g: Tensor, a: Tensor, y: Tensor) -> Tensor:
     """Return g * y * log(a), which is 0 where a is."""
     return g * y * apply("log", a.equals(0.0).where(1.0, a))
 

@@ -74,17 +74,17 @@ def roi_align(call: GradientCall) -> Sequence[Gradient]:
         plain = turned(data, regions.layout, "NHWC")
         places = product((regions.batch, regions.height, regions.width))
         flat = relax.reshape(plain, relax.shape_expr(dims=(places, regions.channels)))
-        vertical = _sampled(regions, rois, 1, regions.rows)
-        horizontal = _sampled(regions, rois, 0, regions.columns)
+        vertical = _place_samples(regions, rois, 1, regions.rows)
+        horizontal = _place_samples(regions, rois, 0, regions.columns)
         read = _between(regions, flat, regions.images(rois), vertical.positions, horizontal.positions)
         apart = (regions.count, regions.rows, vertical.in_bin, regions.columns, horizontal.in_bin, regions.channels)
-        pooled = _pooled(relax.reshape(read, relax.shape_expr(dims=apart)), vertical, horizontal, call.mode)
+        pooled = _pool_samples(relax.reshape(read, relax.shape_expr(dims=apart)), vertical, horizontal, call.mode)
         return turned(pooled, "NHWC", regions.layout)
 
     return gradients_at(call.operands, forward, call.gradient)
 
 
-def _pooled(read: Value, vertical: _Samples, horizontal: _Samples, mode: str) -> Value:
+def _pool_samples(read: Value, vertical: _Samples, horizontal: _Samples, mode: str) -> Value:
     """Reduce [regions, rows, samples down, columns, samples across, channels] over the samples, or give 0 without."""
     if vertical.are_own is None or horizontal.are_own is None:
         return relax.dialect.ops["mean" if mode == "avg" else "max"](read, axis=[2, 4])
@@ -99,7 +99,7 @@ def _pooled(read: Value, vertical: _Samples, horizontal: _Samples, mode: str) ->
     return relax.where(relax.greater(counts, const(0, dtype)), most, const(0, dtype))
 
 
-def _sampled(regions: _Regions, rois: Value, axis: int, bins: int) -> _Samples:
+def _place_samples(regions: _Regions, rois: Value, axis: int, bins: int) -> _Samples:
     import numpy
 
     call, dtype = regions.call, regions.wide

@@ -94,7 +94,7 @@ def _added(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     return call.gradient, lambda: scatter.read(call.gradient)
 
 
-def _replaced(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
+def _differentiate_overwriting(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     """Differentiate an overwriting scatter. Of several updates of one place only the last has a gradient."""
 
     def by_updates() -> Value:
@@ -118,14 +118,14 @@ def _chosen(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     )
 
 
-def _averaged(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
+def _differentiate_mean(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     """Differentiate the mean, which counts the previous element as one of the values."""
     counts = scatter.write(relax.ones_like(call.data), relax.ones_like(call.updates), "add")
     share = relax.divide(call.gradient, counts)
     return share, lambda: scatter.read(share)
 
 
-def _multiplied(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
+def _differentiate_product(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     """Differentiate the product: each element gets the product of the others, without a division by 0.
 
     The product of nonzero elements and the number of zeros are computed separately. A zero gets the product if it is
@@ -155,7 +155,7 @@ def _multiplied(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradie
 
 
 _BY_REDUCTION: dict[str, Callable[[GradientCall, _Scatter], tuple[Gradient, Gradient]]] = {
-    "add": _added, "update": _replaced, "max": _chosen, "min": _chosen, "mean": _averaged, "mul": _multiplied,
+    "add": _added, "update": _differentiate_overwriting, "max": _chosen, "min": _chosen, "mean": _differentiate_mean, "mul": _differentiate_product,
 }  # fmt: skip
 
 

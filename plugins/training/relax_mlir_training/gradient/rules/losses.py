@@ -22,7 +22,7 @@ def nll_loss(call: GradientCall) -> Sequence[Gradient]:
     """Differentiate the loss as a sum of products with a mask of the targets, by rules of these operators."""
     shape = known_shape(call, call.predictions, "its predictions")
     axis = min(len(shape) - 1, 1)
-    at_target = _at_targets(call, axis, shape)
+    at_target = _mark_targets(call, axis, shape)
 
     def forward(predictions: Value, *weights: Value) -> Value:
         counted = at_target
@@ -42,7 +42,7 @@ def nll_loss(call: GradientCall) -> Sequence[Gradient]:
     return [values[0], None, *values[1:]]
 
 
-def _at_targets(call: GradientCall, axis: int, shape: Sequence[Dim]) -> Value:
+def _mark_targets(call: GradientCall, axis: int, shape: Sequence[Dim]) -> Value:
     """Return 1 where a class is the target and not ignored, and 0 elsewhere."""
     dtype = dtype_of(call.targets)
     targets = relax.expand_dims(call.targets, axis=[axis])

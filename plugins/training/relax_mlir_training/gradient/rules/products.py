@@ -60,7 +60,7 @@ def outer(call: GradientCall) -> Sequence[Gradient]:
 @register_gradient("relax.einsum", by_types=True)
 def einsum(call: GradientCall) -> Sequence[Gradient]:
     """Differentiate einsum: each operand gets the product of the gradient and the others, under its own labels."""
-    subscripts = _spelled_out(call)
+    subscripts = _spell_out(call)
     if any(len(set(labels)) < len(labels) for labels in subscripts.operands):
         # Without repeated labels: the product reads diagonals of the operands.
         diagonals = [_Diagonal(*each) for each in zip(call.operands, subscripts.operands, strict=True)]
@@ -88,7 +88,7 @@ def einsum(call: GradientCall) -> Sequence[Gradient]:
     return [partial(gradient, index) for index in range(len(call.operands))]
 
 
-def _spelled_out(call: GradientCall) -> Subscripts:
+def _spell_out(call: GradientCall) -> Subscripts:
     """Return the subscripts with labels instead of ellipses, which are aligned at their last dimensions."""
     subscripts = parse_subscripts(call.subscripts)
     free = [letter for letter in string.ascii_letters if letter not in call.subscripts]

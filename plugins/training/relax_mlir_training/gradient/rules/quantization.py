@@ -31,7 +31,7 @@ Along = Callable[[Value], Value]
 @register_gradient(QUANTIZE)
 def quantize(call: GradientCall) -> Sequence[Gradient]:
     """Differentiate data / scale + zero_point where the result is not clipped, by the operands that are floats."""
-    along = _along(call)
+    along = _make_broadcast(call)
 
     def steps(data: Value, scale: Value, zero_point: Value) -> Value:
         return relax.add(relax.divide(data, along(scale)), along(zero_point))
@@ -43,7 +43,7 @@ def quantize(call: GradientCall) -> Sequence[Gradient]:
         made = steps(*values)
         return relax.where(inside, made, relax.zeros_like(made))
 
-    return _by_floats(call, forward, numbers, [is_float(dtype_of(operand)) for operand in call.operands])
+    return _differentiate_in_floats(call, forward, numbers, [is_float(dtype_of(operand)) for operand in call.operands])
 
 
 def _is_inside(call: GradientCall, steps: Value, along: Along) -> Value:
@@ -61,7 +61,7 @@ def _is_inside(call: GradientCall, steps: Value, along: Along) -> Value:
 @register_gradient("relax.dequantize")
 def dequantize(call: GradientCall) -> Sequence[Gradient]:
     """Differentiate (data - zero_point) * scale, by a quantized tensor and by the operands that are floats."""
-    along = _along(call)
+    along = _make_broadcast(call)
 
     def forward(data: Value, scale: Value, zero_point: Value) -> Value:
         return relax.multiply(relax.subtract(data, along(zero_point)), along(scale))
@@ -70,10 +70,10 @@ def dequantize(call: GradientCall) -> Sequence[Gradient]:
     is_wanted = [is_float(dtype_of(operand)) for operand in call.operands]
     is_quantized = made_by(call.data, QUANTIZE) is not None
     is_wanted[0] = is_wanted[0] or is_quantized
-    return _by_floats(call, forward, numbers, is_wanted, keeps_first=is_quantized)
+    return _differentiate_in_floats(call, forward, numbers, is_wanted, keeps_first=is_quantized)
 
 
-def _along(call: GradientCall) -> Along:
+def _make_broadcast(call: GradientCall) -> Along:
     """Return a function that broadcasts scales and zero points to the data, as f32."""
     rank = rank_of(call, call.data)
     behind = rank - 1 - call.axis % max(rank, 1)
@@ -85,7 +85,7 @@ def _along(call: GradientCall) -> Along:
     return along
 
 
-def _by_floats(
+def _differentiate_in_floats(
     call: GradientCall,
     forward: Callable[..., Value],
     numbers: Sequence[Value],
