@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..bindings.diagnostics import Diagnostic, locate
-from ..bindings.ir import Operation, OpView, Type, Value
+from ..bindings.ir import Attribute, Operation, OpView, Type, Value
 from ..bindings.mlir import ir, string_value
 from ..bindings.navigation import body_of, innermost, operations_of, symbol_name
 from ..bindings.rewriting import located_error
@@ -29,7 +29,8 @@ def extern_call(op: OpView) -> list[Value]:
         raise located_error(f"C function '{name}': {refused}", called.location)
     operands = [each for value in called.operands for each in _as_c(value)]
     types = [result.type for result in called.results]
-    _declare(called, name, ir.FunctionType.get([value.type for value in operands], types))
+    library = called.attributes["library"] if "library" in called.attributes else ir.StringAttr.get("")
+    _declare(called, name, ir.FunctionType.get([value.type for value in operands], types), library)
     callee = ir.FlatSymbolRefAttr.get(name)
     call = ir.Operation.create("func.call", results=types, operands=operands, attributes={"callee": callee})
     return list(call.results)
@@ -93,14 +94,14 @@ def call_on_floats(function: str, operands: list[Number]) -> Number:
     return on_each_element(lambda *each: operation("tir.call_pure_extern", each, each[0].type, func=called), *operands)
 
 
-def _declare(operation: Operation, name: str, function_type: Type) -> None:
+def _declare(operation: Operation, name: str, function_type: Type, library: Attribute) -> None:
     body = body_of(innermost(operation, "builtin.module"))
     if (known := next((item for item in operations_of(body) if symbol_name(item) == name), None)) is None:
         attributes = {
             "sym_name": ir.StringAttr.get(name),
             "function_type": ir.TypeAttr.get(function_type),
             "sym_visibility": ir.StringAttr.get("private"),
-            C_FUNCTION: ir.UnitAttr.get(),
+            C_FUNCTION: library,
         }
         with ir.InsertionPoint.at_block_begin(body):
             ir.Operation.create("func.func", attributes=attributes, regions=1)

@@ -31,7 +31,7 @@ from .function import Function
 from .libraries import load_libraries
 from .loader import loader_session
 from .numerics import Numerics, numerics_of
-from .registered import register_functions_of
+from .registered import register_functions
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
@@ -426,7 +426,7 @@ def _find_of(part: ExternalPart, module: CodeModule, name: str) -> PackedFunctio
 def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> CodeModule:
     """Return one module of object files that refer to each other."""
     code = list(map(bytes, objects))
-    register_functions_of(code)
+    register_functions()
     try:
         # The path is not a compiler and cannot be run: the loader would ask one for its C++ runtime, but the code is C.
         return loader_session().load_module(code, cxx=os.devnull)

@@ -8,13 +8,14 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..support.lapack import INSTALL, PACKAGE, find_lapack
 from .errors import ArtifactError
 
 
 class Libraries(NamedTuple):
     """C functions of a program, and the libraries that define them."""
 
-    #: Library names for the system's loader, or paths; earlier ones first.
+    #: Library names for the system's loader, paths, or the package with LAPACK; earlier ones first.
     names: tuple[str, ...] = ()
     #: Functions that the program calls, of these libraries or of the process.
     functions: tuple[str, ...] = ()
@@ -37,6 +38,10 @@ def load_libraries(libraries: Libraries, folder: str) -> None:
 
 
 def _loaded(name: str, folder: str) -> ctypes.CDLL:
+    if name == PACKAGE:
+        if not (path := find_lapack()):
+            raise ArtifactError(f"the program calls LAPACK. {INSTALL}")
+        return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     tried = []
     for place in _places(name, folder):
         if place != name and not os.path.exists(place):

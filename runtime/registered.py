@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python functions and exceptions for loaded programs: relax.print, LAPACK, and Python's exceptions."""
+"""Python functions and exceptions for loaded programs: relax.print, and Python's exceptions."""
 
 from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Iterable
 from typing import Any
-
-from ..support.lapack_names import PREFIX as LAPACK
 
 _PRINT = "relax_mlir.print"
 
 
-def register_functions_of(code: Iterable[bytes]) -> None:
+def register_functions() -> None:
     """Register the exceptions and functions that object files can ask for by name."""
     _register_builtin_errors()
     _register_print()
-    if any(LAPACK.encode() in data for data in code):
-        from .scipy_lapack import register_lapack  # few programs have complex matrices
-
-        register_lapack()
 
 
 @functools.lru_cache(maxsize=1)

@@ -202,8 +202,8 @@ SYMBOL_LIMITS = _row(
 RELAX_TARGET = _row("relax.target", _ANY, _TARGET, "frontends -> relax-legalize-ops")
 #: Calls of the function are not inlined.
 NO_INLINE = _row("relax.no_inline", _FUNCTIONS, _UNIT, "users -> relax-inline")
-#: Declaration that tir.call_extern needs. The function may belong to a C library that the target names.
-C_FUNCTION = _row("relax.c_function", _FUNCTIONS, _UNIT, "tir-lower-intrinsics -> rx.compile")
+#: Declaration that tir.call_extern needs: the package with the function, or "" for libraries that the target names.
+C_FUNCTION = _row("relax.c_function", _FUNCTIONS, _TEXT, "tir-lower-intrinsics -> rx.compile")
 
 # ---- external codegens ----
 

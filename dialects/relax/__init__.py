@@ -10,6 +10,7 @@ from . import (  # noqa: F401  # importing a family declares its operators
     calls,
     creation,
     datatype,
+    decompositions,
     effects,
     elementwise,
     gradients,

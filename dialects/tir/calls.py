@@ -68,8 +68,8 @@ _PACKED = {"func": Str(doc="global name of the packed function")}
 
 _NAMES = "func args ty"
 
-op("call_extern", "*args:passed", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",
-   pure=False, verify=_verify_extern,
+op("call_extern", "*args:passed", attrs=_EXTERN | {"library": Str("", doc="package with the function")},
+   results="result?", explicit="ty", signature=f"{_NAMES} library", role="call", pure=False, verify=_verify_extern,
    doc="Calls a C function, with numbers as i64, f64 or i1. ty is its result type, () for none.")  # fmt: skip
 # Pure in MLIR's sense: memory that the function reads through a pointer must not change.
 op("call_pure_extern", "*args:passed", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",

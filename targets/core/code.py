@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
+from ...bindings.mlir import string_value
 from ...bindings.navigation import operations_of, symbol_name
 from ...dialects.core.ir_attributes import C_FUNCTION
 from ...passes.core.external import taken_externals
@@ -75,12 +76,13 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions, version: s
 
 
 def _libraries(module: Module, target: ChosenTarget) -> Libraries:
-    """Return the target's C libraries and the functions that the program calls by tir.call_extern.
+    """Return the functions that the program calls by tir.call_extern, and the libraries of the target and of the calls.
 
     Without such calls, no library is returned.
     """
     from ...runtime.libraries import Libraries
 
     declared = [op for op in operations_of(module.body) if C_FUNCTION in op.attributes]
-    called = tuple(sorted(symbol_name(op) for op in declared))
-    return Libraries(libraries_of(target.name), called) if called else Libraries()
+    packages = {string_value(op.attributes[C_FUNCTION]): None for op in declared}
+    names = [*(libraries_of(target.name) if "" in packages else ()), *sorted(filter(None, packages))]
+    return Libraries(tuple(names), tuple(sorted(map(symbol_name, declared))))

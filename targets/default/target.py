@@ -14,6 +14,7 @@ _OPERATORS = (
     "attention",
     "conv",
     "creation",
+    "decompositions",
     "elementwise",
     "grid_sample",
     "indexing",

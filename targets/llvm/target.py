@@ -15,6 +15,7 @@ TARGET = Target(
     keeps_views=True,
     rule_modules=(
         *(f"{__package__}.intrinsics.{family}" for family in _FAMILIES),
+        f"{__package__}.legalize_decompositions",
         f"{__package__}.legalize_linear_algebra",
         f"{__package__}.legalize_nbits",
         f"{__package__}.legalize_pages",

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from jax._src.lax import linalg as lax_linalg
 from jaxlib import lapack
-from relax_mlir_jax.stablehlo.operators import complex_lapack
 from relax_mlir_jax.stablehlo.registry import CONVERTERS
 
 import relax_mlir as rx
@@ -178,12 +177,6 @@ def test_complex_numbers_agree_with_jax(dtype: str) -> None:
 
 def test_gradients_of_eigenvalues() -> None:
     _agree(jax.jacfwd(lambda a: jnp.abs(jnp.linalg.eigvals(a))), "float64", _random("float64", 3, 3))
-
-
-def test_complex_numbers_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(complex_lapack, "find_spec", lambda name: None)
-    with pytest.raises(rx.RelaxError, match=r"needs SciPy: pip install 'relax-mlir\[scipy\]'"):
-        rx.jit(jnp.linalg.inv)(_random("complex64", 3, 3))
 
 
 def test_each_name_that_hints_can_give_is_jax_s() -> None:

@@ -7,8 +7,7 @@ import math
 from typing import NamedTuple
 
 from ....dialects.relax.infer.slices import OPEN
-from ...core.linear_algebra.factorizations import identity, lu_of
-from ...core.linear_algebra.linear_systems import SolveLU, System
+from ...core.matrices import System, identity
 from ...core.sizes import (
     Size,
     as_tensor,
@@ -48,10 +47,9 @@ def inverse(node: OnnxNode) -> Outputs:
     """Return the inverse of each matrix. The elements of a singular matrix's inverse are not finite."""
     dtype = node.value(0).dtype
     wide = cast(node.tensor(0), "f64" if dtype == "f64" else "f32")
-    factors, pivots, _ = lu_of(node, wide)
+    factors, pivots, _ = relax.linalg.lu_factor(wide)
     size = sizes_of(node.value(0))[-1]
-    system = System(node, factors, identity(size, size, info_of(wide).dtype))
-    return cast(system.solved(SolveLU(), system.a, system.batch.spread(pivots, 1)), dtype)
+    return cast(System(node, factors, identity(size, size, info_of(wide).dtype)).solve_lu(pivots), dtype)
 
 
 # ---- elements ----

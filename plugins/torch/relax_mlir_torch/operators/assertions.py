@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.frontends.core.linear_algebra.factorizations import require_success
+from relax_mlir.frontends.core.matrices import require_success
 
 from ..inner_node import InnerNode
 from ..prelude import Outputs, Tensor, TorchNode, Value, cast, const, like, register_rows, register_torch, relax, sizes

@@ -3,23 +3,14 @@
 
 from __future__ import annotations
 
-from relax_mlir.frontends.core.linear_algebra.factorizations import (
-    cholesky_of,
-    first_of,
-    lu_of,
-    multiplied_by_q,
-    orthogonal,
-    qr_of,
-    require_success,
-    unpacked,
-)
+from relax_mlir.frontends.core.matrices import build_q, first_of, multiply_by_q, require_success, unpack_lu
 
 from ..prelude import Outputs, TorchNode, register_torch, relax, sizes
 
 
 @register_torch("aten::linalg_cholesky_ex", "aten::linalg_cholesky", "aten::cholesky")
 def cholesky(node: TorchNode) -> Outputs:
-    factor, info = cholesky_of(node, node.tensor(0), node.bool("upper"))
+    factor, info = relax.linalg.cholesky(node.tensor(0), upper=node.bool("upper"))
     if "cholesky_ex" in node.op:
         return [factor, info]
     require_success(info, "a matrix is not positive definite")
@@ -34,7 +25,7 @@ def _needs_pivots(node: TorchNode) -> None:
 @register_torch("aten::linalg_lu_factor_ex", "aten::linalg_lu_factor", "aten::_lu_with_info")
 def lu_factor(node: TorchNode) -> Outputs:
     _needs_pivots(node)
-    factors, pivots, info = lu_of(node, node.tensor(0))
+    factors, pivots, info = relax.linalg.lu_factor(node.tensor(0))
     if not node.op.startswith("aten::linalg_lu_factor."):
         return [factors, pivots, info]
     require_success(info, "a matrix is singular: a pivot of its LU factorization is 0")
@@ -44,15 +35,15 @@ def lu_factor(node: TorchNode) -> Outputs:
 @register_torch("aten::linalg_lu")
 def lu(node: TorchNode) -> Outputs:
     _needs_pivots(node)
-    factors, pivots, _ = lu_of(node, node.tensor(0))
-    return unpacked(node, factors, pivots)
+    factors, pivots, _ = relax.linalg.lu_factor(node.tensor(0))
+    return unpack_lu(node, factors, pivots)
 
 
 @register_torch("aten::lu_unpack")
 def lu_unpack(node: TorchNode) -> Outputs:
     """Convert lu_unpack. Results that are not requested are empty."""
     has_data, has_pivots = node.bool("unpack_data", True), node.bool("unpack_pivots", True)
-    made = unpacked(node, node.tensor(0), node.tensor(1))
+    made = unpack_lu(node, node.tensor(0), node.tensor(1))
     return [
         each if is_asked else sizes.zeros([0], node.dtype)
         for each, is_asked in zip(made, (has_pivots, has_data, has_data), strict=True)
@@ -61,7 +52,7 @@ def lu_unpack(node: TorchNode) -> Outputs:
 
 @register_torch("aten::geqrf")
 def geqrf(node: TorchNode) -> Outputs:
-    return list(qr_of(node, node.tensor(0), node.value(0).dtype))
+    return list(relax.linalg.qr_factor(node.tensor(0)))
 
 
 @register_torch("aten::linalg_qr")
@@ -69,17 +60,17 @@ def qr(node: TorchNode) -> Outputs:
     a, mode, dtype = node.tensor(0), node.string("mode", "reduced"), node.value(0).dtype
     m, n = sizes.sizes_of(node.value(0))[-2:]
     k = m if mode == "complete" else sizes.smaller(m, n)
-    v, tau = qr_of(node, a, dtype)
+    v, tau = relax.linalg.qr_factor(a)
     r = relax.triu(first_of(v, -2, k))
-    return [relax.zeros((0,), dtype), r] if mode == "r" else [orthogonal(node, v, tau, k), r]
+    return [relax.zeros((0,), dtype), r] if mode == "r" else [build_q(node, v, tau, k), r]
 
 
 @register_torch("aten::linalg_householder_product", "aten::orgqr")
 def householder_product(node: TorchNode) -> Outputs:
-    return orthogonal(node, node.tensor(0), node.tensor(1), sizes.sizes_of(node.value(0))[-1])
+    return build_q(node, node.tensor(0), node.tensor(1), sizes.sizes_of(node.value(0))[-1])
 
 
 @register_torch("aten::ormqr")
 def ormqr(node: TorchNode) -> Outputs:
     v, tau, other = node.tensor(0), node.tensor(1), node.tensor(2)
-    return multiplied_by_q(node, v, tau, other, node.bool("left", True), node.bool("transpose"))
+    return multiply_by_q(node, v, tau, other, node.bool("left", True), node.bool("transpose"))

@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
-from relax_mlir.frontends.core.linear_algebra.general_eigenvalues import eig_of
+from relax_mlir.frontends.core.complex_numbers import in_pairs, of_pairs
 from relax_mlir.frontends.core.values import ComplexValue
 
-from ..prelude import Outputs, TorchNode, register_torch
+from ..prelude import Outputs, TorchNode, register_torch, relax
 from ..registry import register_complex
 
 
 @register_torch("aten::linalg_eigvals")
 @register_complex("aten::linalg_eig", "aten::linalg_eigvals", "aten::_linalg_eigvals")
 def eig(node: TorchNode) -> Outputs:
-    if isinstance(node.held(0), ComplexValue):
-        raise node.fail("eigenvalues of complex matrices are not computed: use linalg.eigh if they are Hermitian")
+    held = node.held(0)
+    is_complex = isinstance(held, ComplexValue)
     has_values_alone = node.op.endswith("eigvals.default")
-    eigen = eig_of(node, node.tensor(0), with_right=not has_values_alone and node.is_wanted[1])
-    return eigen.values if has_values_alone else [eigen.values, eigen.right]
+    with_vectors = not has_values_alone and node.is_wanted[1]
+    a = in_pairs(held) if isinstance(held, ComplexValue) else node.tensor(0)
+    values, _, *vectors = relax.linalg.eig(a, right=with_vectors, complex=is_complex)
+    results = [of_pairs(values), *map(of_pairs, vectors)]
+    return results[0] if has_values_alone else [results[0], results[-1] if with_vectors else None]

@@ -3,30 +3,30 @@
 
 from __future__ import annotations
 
-from relax_mlir.frontends.core.linear_algebra.factorizations import identity, lu_of, require_success
-from relax_mlir.frontends.core.linear_algebra.linear_systems import SolveLU, SolveTriangular, System, triangular
-from relax_mlir.frontends.core.linear_algebra.matrix_loops import transposed
+from relax_mlir.frontends.core.matrices import System, identity, require_success, solve_triangular, transposed
 
 from ..prelude import Outputs, Tensor, TorchNode, Value, const, like, register_torch, relax, sizes
 
 
 @register_torch("aten::linalg_solve_triangular")
-def solve_triangular(node: TorchNode) -> Outputs:
+def triangular_system(node: TorchNode) -> Outputs:
     """Convert solve_triangular. X A = B is solved as Aᵀ Xᵀ = Bᵀ."""
     a, b = node.tensor("self"), node.tensor("B")
     is_upper, is_unit = node.bool("upper"), node.bool("unitriangular")
     if node.bool("left", True):
-        return triangular(node, a, b, SolveTriangular(is_upper, is_unit))
-    return transposed(triangular(node, a, transposed(b), SolveTriangular(is_upper, is_unit, is_transposed=True)))
+        return solve_triangular(node, a, b, upper=is_upper, unit_diagonal=is_unit)
+    turned = transposed(b)
+    return transposed(solve_triangular(node, a, turned, upper=is_upper, unit_diagonal=is_unit, is_transposed=True))
 
 
 @register_torch("aten::triangular_solve")
 def old_triangular_solve(node: TorchNode) -> Outputs:
     """Return the solution, and the coefficients in the shape of the batch."""
     b, a = node.tensor("self"), node.tensor("A")
-    kernel = SolveTriangular(node.bool("upper", True), node.bool("unitriangular"), node.bool("transpose"))
+    is_upper, is_unit, is_transposed = node.bool("upper", True), node.bool("unitriangular"), node.bool("transpose")
+    x = solve_triangular(node, a, b, upper=is_upper, unit_diagonal=is_unit, is_transposed=is_transposed)
     coefficients = sizes.broadcast(a, (node.results[1] or node.info).shape or ())
-    return [triangular(node, a, b, kernel), coefficients]
+    return [x, coefficients]
 
 
 @register_torch("aten::cholesky_solve")
@@ -43,8 +43,8 @@ def cholesky_inverse(node: TorchNode) -> Outputs:
 def _solve_by_cholesky(node: TorchNode, factor: Tensor, b: Tensor) -> Tensor:
     """Solve L Lᵀ X = B or Uᵀ U X = B."""
     is_upper = node.bool("upper")
-    first = triangular(node, factor, b, SolveTriangular(is_upper, False, is_transposed=is_upper))
-    return triangular(node, factor, first, SolveTriangular(is_upper, False, is_transposed=not is_upper))
+    first = solve_triangular(node, factor, b, upper=is_upper, is_transposed=is_upper)
+    return solve_triangular(node, factor, first, upper=is_upper, is_transposed=not is_upper)
 
 
 @register_torch("aten::linalg_lu_solve", "aten::lu_solve")
@@ -62,8 +62,7 @@ def lu_solve(node: TorchNode) -> Outputs:
 def _solve_by_lu(
     node: TorchNode, lu: Tensor, pivots: Tensor, b: Tensor, is_transposed: bool = False, is_vector: bool = False
 ) -> Tensor:
-    system = System(node, lu, b, is_vector)
-    return system.solved(SolveLU(is_transposed), system.a, system.batch.spread(pivots, 1))
+    return System(node, lu, b, is_vector).solve_lu(pivots, is_transposed=is_transposed)
 
 
 @register_torch("aten::linalg_solve", "aten::_linalg_solve_ex", "aten::linalg_solve_ex")
@@ -74,7 +73,7 @@ def solve(node: TorchNode) -> Outputs:
     """
     a, b, is_left = node.tensor("A"), node.tensor("B"), node.bool("left", True)
     is_vector = _is_vector(node)
-    factors, pivots, info = lu_of(node, a if is_left else transposed(a))
+    factors, pivots, info = relax.linalg.lu_factor(a if is_left else transposed(a))
     if is_left or is_vector:
         x = _solve_by_lu(node, factors, pivots, b, is_vector=is_vector)
     else:
@@ -97,7 +96,7 @@ def _is_vector(node: TorchNode) -> bool:
 def inverse(node: TorchNode) -> Outputs:
     a = node.tensor(0)
     n = sizes.sizes_of(node.value(0))[-1]
-    factors, pivots, info = lu_of(node, a)
+    factors, pivots, info = relax.linalg.lu_factor(a)
     x = _solve_by_lu(node, factors, pivots, identity(n, n, node.value(0).dtype))
     if node.op.startswith("aten::linalg_inv_ex"):
         return [x, info]
@@ -108,14 +107,14 @@ def inverse(node: TorchNode) -> Outputs:
 @register_torch("aten::_linalg_det", "aten::linalg_det", "aten::det")
 def determinant(node: TorchNode) -> Outputs:
     """Return the determinant: the product of the pivots, with the sign of the swaps."""
-    factors, pivots, _ = lu_of(node, node.tensor(0))
+    factors, pivots, _ = relax.linalg.lu_factor(node.tensor(0))
     result = relax.multiply(relax.prod(_diagonal(factors), axis=[-1]), _sign_of(pivots, node.value(0).dtype))
     return [result, factors, pivots] if node.op.startswith("aten::_linalg") else result
 
 
 @register_torch("aten::_linalg_slogdet", "aten::linalg_slogdet", "aten::slogdet")
 def signed_log_determinant(node: TorchNode) -> Outputs:
-    factors, pivots, _ = lu_of(node, node.tensor(0))
+    factors, pivots, _ = relax.linalg.lu_factor(node.tensor(0))
     sign, log = _sign_and_log(factors, pivots)
     return [sign, log, factors, pivots] if node.op.startswith("aten::_linalg") else [sign, log]
 
@@ -123,7 +122,7 @@ def signed_log_determinant(node: TorchNode) -> Outputs:
 @register_torch("aten::logdet")
 def log_determinant(node: TorchNode) -> Outputs:
     """Return the logarithm of the determinant, or NaN for negative determinants."""
-    sign, log = _sign_and_log(*lu_of(node, node.tensor(0))[:2])
+    sign, log = _sign_and_log(*list(relax.linalg.lu_factor(node.tensor(0)))[:2])
     return relax.where(relax.less(sign, like(sign, 0)), like(log, float("nan")), log)
 
 

@@ -6,18 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.emit import loops
+from relax_mlir.emit.matrices import Matrix, absolute, folded, for_each_matrix, steps, total
 from relax_mlir.emit.numbers import Number, as_index, intrinsic, select
-from relax_mlir.frontends.core.linear_algebra.eigenvalues import svd_of
-from relax_mlir.frontends.core.linear_algebra.matrix_loops import (
-    Batch,
-    Matrix,
-    absolute,
-    each_matrix,
-    folded,
-    steps,
-    total,
-    transposed,
-)
+from relax_mlir.frontends.core.matrices import Batch, transposed
 
 from ..prelude import Outputs, Tensor, TorchNode, cast, const, like, register_torch, relax, sizes, wide_float
 
@@ -25,7 +16,7 @@ from ..prelude import Outputs, Tensor, TorchNode, cast, const, like, register_to
 
 
 def exponential_kernel(a: Tensor, out: Tensor) -> None:
-    each_matrix([a, out], _exponential)
+    for_each_matrix([a, out], _exponential)
 
 
 def _exponential(a: Matrix, out: Matrix) -> None:
@@ -103,7 +94,7 @@ def least_squares(node: TorchNode) -> Outputs:
     m, n = sizes.sizes_of(node.value("self"))[-2:]
     is_vector = node.rank("b") == node.rank("self") - 1
     b = relax.expand_dims(b, axis=[node.rank("b")]) if is_vector else b
-    u, s, vh = svd_of(node, a)
+    s, _, u, vh = relax.linalg.svd(a, full_matrices=False)
     ratio = node.float("rcond", None)
     epsilon = 2.0**-52 if dtype == "f64" else 2.0**-23
     factor = cast(sizes.as_tensor([sizes.larger(m, n)]), dtype) if ratio is None else const([ratio], dtype)
@@ -133,7 +124,7 @@ def pseudo_inverse(node: TorchNode) -> Outputs:
     a, dtype = node.tensor("self"), node.dtype
     if node.bool("hermitian"):  # Elements above the diagonal are not read.
         a = relax.add(relax.tril(a), transposed(relax.tril(a, k=-1)))
-    u, s, vh = svd_of(node, a)
+    s, _, u, vh = relax.linalg.svd(a, full_matrices=False)
     m, n = sizes.sizes_of(node.value("self"))[-2:]
     largest = relax.max(s, axis=[-1], keepdims=True)
     absolute_ = relax.expand_dims(node.tensor("atol", dtype), axis=[-1]) if node.has("atol") else like(s, 0)
@@ -160,7 +151,7 @@ class Distances:
     __name__ = "distances"
 
     def __call__(self, x: Tensor, y: Tensor, out: Tensor) -> None:
-        each_matrix([x, y, out], self._each_two)
+        for_each_matrix([x, y, out], self._each_two)
 
     def _each_two(self, x: Matrix, y: Matrix, out: Matrix) -> None:
         out.fill(lambda i, j: self.between(x, i, y, j))

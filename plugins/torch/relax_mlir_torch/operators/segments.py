@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.emit import loops
+from relax_mlir.emit.matrices import Matrix
 from relax_mlir.emit.numbers import Number, as_index, maximum, minimum, select
-from relax_mlir.frontends.core.linear_algebra.factorizations import require_success
-from relax_mlir.frontends.core.linear_algebra.matrix_loops import Matrix
+from relax_mlir.frontends.core.matrices import require_success
 
 from ..prelude import Outputs, Tensor, TorchNode, cast, const, like, register_torch, relax, sizes, wide_float
 

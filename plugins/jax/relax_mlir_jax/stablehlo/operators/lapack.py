@@ -3,27 +3,10 @@
 
 from __future__ import annotations
 
-from relax_mlir.frontends.core.complex_numbers import Pair
-from relax_mlir.frontends.core.linear_algebra.eigenvalues import Eigen, svd_of
-from relax_mlir.frontends.core.linear_algebra.factorizations import (
-    cholesky_of,
-    lu_of,
-    multiplied_by_q,
-    orthogonal,
-    qr_of,
-)
-from relax_mlir.frontends.core.linear_algebra.general_eigenvalues import eig_of
-from relax_mlir.frontends.core.linear_algebra.matrix_loops import Batch, transposed
-from relax_mlir.frontends.core.linear_algebra.pivoted_qr import pivoted_qr_of
-from relax_mlir.frontends.core.linear_algebra.triangular_forms import hessenberg_of, schur_of, tridiagonal_of
-from relax_mlir.frontends.core.linear_algebra.tridiagonal_systems import (
-    perturbed_tridiagonal_solved,
-    tridiagonal_solved,
-)
-
-from ..prelude import ComplexValue, HloNode, Outputs, Tensor, Value, cast, register_stablehlo, relax, sizes
-from .complex_lapack import through_scipy
-from .linear_algebra import solved
+from ..hlo_types import info_of, is_complex
+from ..prelude import ComplexValue, HloNode, Outputs, Value, cast, register_stablehlo, relax, sizes
+from .linear_algebra import adjoint, has_complex, identity, pairs_of, solve, value_of
+from .perturbed_systems import perturbed_systems
 
 
 def _lapack(name: str, of_complex: str = "") -> list[str]:
@@ -38,63 +21,79 @@ def _option(node: HloNode, name: str) -> str:
     return chr(given) if isinstance(given, int) else str(given or "")
 
 
+def _call(node: HloNode, name: str, kinds: str, **options: object) -> list[Value | ComplexValue]:
+    """Call an operator with the operands of a node.
+
+    Kinds of results: 'c' for elements like the matrix's, 'p' for complex numbers, and others for real ones.
+    """
+    operands = [pairs_of(node, place) for place in range(len(node.inputs))]
+    results = getattr(relax.linalg, name)(*operands, complex=has_complex(node), **options)
+    return [
+        value_of(result, kind == "p" or (kind == "c" and has_complex(node)))
+        for result, kind in zip(results, kinds, strict=True)
+    ]
+
+
+def _parts(node: HloNode, values: Value | ComplexValue) -> list[Value | ComplexValue]:
+    """Return eigenvalues as jax receives them: those of a real matrix in two parts."""
+    return [values.real, values.imag] if isinstance(values, ComplexValue) and not has_complex(node) else [values]
+
+
+def _zeros(node: HloNode, place: int) -> Value | ComplexValue:
+    """Return zeros for a result that is not computed."""
+    zeros = Value(ssa=sizes.zeros(node.static_shape(place), info_of(node.result_types[place]).dtype))
+    return ComplexValue(zeros, zeros) if is_complex(node.result_types[place]) else zeros
+
+
 @register_stablehlo(*_lapack("potrf"))
 def potrf(node: HloNode) -> Outputs:
-    """Return the Cholesky factor, and the failure info. The other triangle keeps its elements."""
-    if node.is_complex:
-        return through_scipy(node, "potrf", _option(node, "uplo") == "L")
-    is_lower = _option(node, "uplo") == "L"
-    a = node.tensor(0)
-    factor, info = cholesky_of(node, a, not is_lower)
-    rest = relax.triu(a, k=1) if is_lower else relax.tril(a, k=-1)
-    kept = relax.add(relax.tril(factor) if is_lower else relax.triu(factor), rest)
-    return [kept, info]
+    """Return the Cholesky factor, and the failure info. jax does not read the other triangle."""
+    return _call(node, "cholesky", "ci", upper=_option(node, "uplo") == "U")
 
 
 @register_stablehlo(*_lapack("trsm"))
 def trsm(node: HloNode) -> Outputs:
     is_upper, is_unit = _option(node, "uplo") == "U", _option(node, "diag") == "U"
-    return solved(node, _option(node, "side") == "L", is_upper, is_unit, "NTC".index(_option(node, "trans_x")))
+    form = {"N": "none", "T": "transpose", "C": "adjoint"}[_option(node, "trans_x")]
+    a, b = (pairs_of(node, place) for place in range(2))
+    x = solve(a, b, _option(node, "side") == "L", form, has_complex(node), upper=is_upper, unit_diagonal=is_unit)
+    return value_of(x, has_complex(node))
 
 
 @register_stablehlo(*_lapack("getrf"))
 def getrf(node: HloNode) -> Outputs:
-    return through_scipy(node, "getrf") if node.is_complex else list(lu_of(node, node.tensor(0)))
+    return _call(node, "lu_factor", "cii")
 
 
 @register_stablehlo(*_lapack("geqrf"))
 def geqrf(node: HloNode) -> Outputs:
-    return through_scipy(node, "geqrf") if node.is_complex else list(qr_of(node, node.tensor(0), node.dtype))
+    return _call(node, "qr_factor", "cc")
 
 
 @register_stablehlo(*_lapack("orgqr", "ungqr"))
 def orgqr(node: HloNode) -> Outputs:
     """Return the columns of Q that elementary reflections define."""
-    if node.is_complex:
-        return through_scipy(node, "ungqr")
-    return orthogonal(node, node.tensor(0), node.tensor(1), sizes.sizes_of(node.value(0))[-1])
+    v, tau = (pairs_of(node, place) for place in range(2))
+    q = relax.linalg.multiply_q(v, tau, identity(v, has_complex(node)), complex=has_complex(node))
+    return value_of(q, has_complex(node))
 
 
 @register_stablehlo(*_lapack("ormqr", "unmqr"))
 def ormqr(node: HloNode) -> Outputs:
-    """Multiply a matrix by Q from one side. Only the reflections in the first operand are read."""
+    """Multiply a matrix by Q from one side: C Q is the adjoint of Qᴴ Cᴴ."""
     options = node.attr("mhlo.backend_config", {})
-    is_left, is_transposed = bool(options.get("left")), bool(options.get("transpose"))
-    if node.is_complex:
-        return through_scipy(node, "unmqr", is_left, is_transposed)
-    return multiplied_by_q(node, node.tensor(0), node.tensor(1), node.tensor(2), is_left, is_transposed)
+    is_left, is_adjoint = bool(options.get("left")), bool(options.get("transpose"))
+    v, tau, c = (pairs_of(node, place) for place in range(3))
+    turned = c if is_left else adjoint(c, has_complex(node))
+    product = relax.linalg.multiply_q(v, tau, turned, adjoint=is_adjoint == is_left, complex=has_complex(node))
+    return value_of(product if is_left else adjoint(product, has_complex(node)), has_complex(node))
 
 
 @register_stablehlo(*_lapack("syevd", "heevd"))
 def syevd(node: HloNode) -> Outputs:
     """Return eigenvectors as columns, eigenvalues, and the failure info."""
-    if node.is_complex:
-        return through_scipy(node, "heevd", _option(node, "uplo") == "L")
-    a = node.tensor(0)
-    batch, n = Batch.of(node, a), sizes.sizes_of(node.value(0))[-1]
-    kernel = Eigen(_option(node, "uplo") == "U")
-    values, rows = batch.call(kernel, [batch.flat(a)], ((n,), node.dtype), ((n, n), node.dtype))
-    return [transposed(rows), values, sizes.zeros(batch.lead, "i32")]
+    values, info, vectors = _call(node, "eigh", "ric", upper=_option(node, "uplo") == "U")
+    return [vectors, values, info]
 
 
 @register_stablehlo(*_lapack("gesdd"), *_lapack("gesvd"))
@@ -102,35 +101,24 @@ def gesdd(node: HloNode) -> Outputs:
     """Return the matrix that LAPACK overwrites, singular values, singular vectors of both sides, and the failure
     info."""
     mode = _option(node, "mode")
-    if node.is_complex:
-        return through_scipy(node, "gesvd" if "gesvd" in node.op else "gesdd", mode != "N", mode == "A")
-    a = node.tensor(0)
-    u, s, vh = svd_of(node, a, is_full=mode == "A", with_vectors=mode != "N")
-    info = sizes.zeros(Batch.of(node, a).lead, "i32")
-    if mode == "N":
-        u, vh = (sizes.zeros(node.static_shape(index), node.dtype) for index in (2, 3))
-    return [a, s, u, vh, info]
-
-
-def _failed(values: Tensor) -> Tensor:
-    """Return LAPACK's info of matrices: 1 if an eigenvalue was not found and is NaN."""
-    return relax.max(cast(relax.isnan(values), "i32"), axis=[-1])
+    kinds = "ri" if mode == "N" else "ricc"
+    values, info, *vectors = _call(node, "svd", kinds, full_matrices=mode == "A", compute_uv=mode != "N")
+    return [node.held(0), values, *(vectors or [_zeros(node, place) for place in (2, 3)]), info]
 
 
 @register_stablehlo(*_lapack("geev"))
 def geev(node: HloNode) -> Outputs:
-    """Return real and imaginary parts of the eigenvalues, left and right vectors as columns, and the failure info."""
+    """Return the eigenvalues, of a real matrix in two parts, left and right vectors as columns, and the failure info."""
     is_left, is_right = (_option(node, name) == "V" for name in ("compute_left", "compute_right"))
-    if isinstance(node.held(0), ComplexValue):
-        return through_scipy(node, "geev", is_left, is_right)
-    eigenvectors = eig_of(node, node.tensor(0), is_left, is_right)
-    zeros = sizes.zeros(node.static_shape(2), node.dtype)
-    missing = ComplexValue(Value(ssa=zeros), Value(ssa=zeros))
-    real, imag = eigenvectors.values.real.ssa, eigenvectors.values.imag.ssa
+    values, info, *vectors = _call(node, "eig", "pi" + "p" * (is_left + is_right), left=is_left, right=is_right)
+    parts = _parts(node, values)
+    first = len(parts)
+    left = vectors[0] if is_left else _zeros(node, first)
+    right = vectors[-1] if is_right else _zeros(node, first + 1)
     # jax calls LAPACK for finite matrices only.
-    unusable = relax.logical_not(relax.isfinite(node.tensor(0)))
-    failed = relax.maximum(_failed(real), relax.max(cast(unusable, "i32"), axis=[-2, -1]))
-    return [real, imag, eigenvectors.left or missing, eigenvectors.right or missing, failed]
+    axes = [-3, -2, -1] if has_complex(node) else [-2, -1]
+    unusable = relax.max(cast(relax.logical_not(relax.isfinite(pairs_of(node, 0))), "i32"), axis=axes)
+    return [*parts, left, right, relax.maximum(info.ssa, unusable)]
 
 
 @register_stablehlo(*_lapack("gees"))
@@ -138,49 +126,35 @@ def gees(node: HloNode) -> Outputs:
     """Return the Schur form and its vectors, the eigenvalues, the number of selected ones, and the failure info."""
     if _option(node, "sort") not in ("N", ""):
         raise node.fail("eigenvalues are not sorted: leave out the argument sort_eig_vals")
-    if node.is_complex:
-        return through_scipy(node, "gees", _option(node, "mode") == "V")
-    t, z, real, imag = schur_of(node, node.tensor(0))
-    return [t, z, real, imag, sizes.zeros(Batch.of(node, real, 1).lead, "i32"), _failed(real)]
+    t, values, info, z = _call(node, "schur", "cpic")
+    return [t, z, *_parts(node, values), relax.zeros_like(info.ssa), info]
 
 
 @register_stablehlo(*_lapack("gehrd"))
 def gehrd(node: HloNode) -> Outputs:
-    if node.is_complex:
-        return through_scipy(node, "gehrd")
-    a = node.tensor(0)
-    return [*hessenberg_of(node, a), sizes.zeros(Batch.of(node, a).lead, "i32")]
+    return [*_call(node, "hessenberg", "cc"), _zeros(node, 2)]
 
 
 @register_stablehlo(*_lapack("sytrd", "hetrd"))
 def sytrd(node: HloNode) -> Outputs:
     """Return the tridiagonal form with its reflections, both diagonals, the reflections' factors, and the failure
     info."""
-    if node.is_complex:
-        return through_scipy(node, "hetrd", _option(node, "uplo") == "L")
-    a = node.tensor(0)
-    return [*tridiagonal_of(node, a, _option(node, "uplo") == "U"), sizes.zeros(Batch.of(node, a).lead, "i32")]
+    return [*_call(node, "tridiagonal", "crrc", upper=_option(node, "uplo") == "U"), _zeros(node, 4)]
 
 
 @register_stablehlo(*_lapack("gtsv"))
 def gtsv(node: HloNode) -> Outputs:
     """Return the diagonals of the upper factor in place of the matrix's, the solution, and the first pivot that is
     0."""
-    if node.is_complex:
-        return through_scipy(node, "gtsv")
-    return list(tridiagonal_solved(node, *map(node.tensor, range(4))))
+    return _call(node, "solve_tridiagonal", "cccci")
 
 
 @register_stablehlo("custom_call @tridiagonal_solve_perturbed_ffi")
 def perturbed_tridiagonal_systems(node: HloNode) -> Outputs:
-    parts = [part for place in range(4) for part in node.pair(place) if part is not None]
-    tensors = perturbed_tridiagonal_solved(node, *parts)
-    return [Pair(*tensors).value()] if node.is_complex else tensors
+    return perturbed_systems(node)
 
 
 @register_stablehlo(*_lapack("geqp3"))
 def geqp3(node: HloNode) -> Outputs:
     """Return R with the reflections below it, the order of the columns, and the reflections' factors."""
-    if node.is_complex:
-        return through_scipy(node, "geqp3")
-    return list(pivoted_qr_of(node, node.tensor(0), node.tensor(1)))
+    return _call(node, "pivoted_qr", "cic")

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cholesky factorizations and triangular systems."""
+"""Cholesky factorizations and triangular systems, and complex matrices as pairs of real numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from relax_mlir.frontends.core import matrices
+from relax_mlir.frontends.core.complex_numbers import in_pairs, of_pairs
 
-from relax_mlir.frontends.core.linear_algebra.factorizations import cholesky_of
-from relax_mlir.frontends.core.linear_algebra.linear_systems import SolveTriangular, triangular
-from relax_mlir.frontends.core.linear_algebra.matrix_loops import transposed
-
-from ..hlo_types import info_of
 from ..prelude import (
     ComplexValue,
     HloNode,
@@ -21,34 +17,71 @@ from ..prelude import (
     like,
     register_stablehlo,
     relax,
+    sizes,
     wide_float,
 )
-from .complex_lapack import call_lapack, through_scipy
 
 
-def _compute_wide(node: HloNode, function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
-    """Compute a function in f32 or f64. Narrower types are computed in f32."""
-    wide = wide_float(node.dtype)
-    return cast(function(*(cast(tensor, wide) for tensor in tensors)), node.dtype)
+def has_complex(node: HloNode) -> bool:
+    """Check whether the first operand has complex numbers."""
+    return isinstance(node.held(0), ComplexValue)
+
+
+def pairs_of(node: HloNode, place: int) -> Tensor:
+    """Return an operand in f32 or f64 at least. A complex one has pairs in a last dimension."""
+    held = node.held(place)
+    if isinstance(held, ComplexValue):
+        return in_pairs(held)
+    tensor = node.tensor(place)
+    return cast(tensor, wide_float(node.dtype)) if node.value(place).dtype != "i32" else tensor
+
+
+def value_of(tensor: Tensor, is_complex: bool) -> Value | ComplexValue:
+    """Return a result of an operator as a value of the graph."""
+    return of_pairs(tensor) if is_complex else Value(ssa=tensor)
+
+
+def identity(like_: Tensor, is_complex: bool) -> Tensor:
+    """Return the identity matrix for each matrix of a tensor, of its shape."""
+    own, dtype = sizes.sizes_of(Value(ssa=like_)), Value(ssa=like_).dtype
+    if not is_complex:
+        return sizes.broadcast(matrices.identity(*own[-2:], dtype), own)
+    eye = matrices.identity(*own[-3:-1], dtype)
+    return sizes.broadcast(relax.stack([eye, relax.zeros_like(eye)], axis=2), own)
+
+
+def adjoint(tensor: Tensor, is_complex: bool) -> Tensor:
+    """Return the conjugate transpose of each matrix."""
+    turned = transpose(tensor, is_complex)
+    return relax.multiply(turned, const([1, -1], Value(ssa=tensor).dtype)) if is_complex else turned
+
+
+def transpose(tensor: Tensor, is_complex: bool) -> Tensor:
+    first = tensor.type.rank - 2 - is_complex
+    return relax.permute_dims(tensor, axes=[*range(first), first + 1, first, *range(first + 2, tensor.type.rank)])
+
+
+def solve(a: Tensor, b: Tensor, is_left: bool, form: str, is_complex: bool, **options: bool) -> Tensor:
+    """Solve a triangular system. From the right, X A = B is Aᵀ Xᵀ = Bᵀ, and X Aᴴ = B is A Xᴴ = Bᴴ."""
+    if is_left:
+        return relax.linalg.solve_triangular(a, b, transpose=form, complex=is_complex, **options)
+    turn = adjoint if form == "adjoint" else transpose
+    turned_form = "transpose" if form == "none" else "none"
+    x = relax.linalg.solve_triangular(a, turn(b, is_complex), transpose=turned_form, complex=is_complex, **options)
+    return turn(x, is_complex)
 
 
 @register_stablehlo("stablehlo.cholesky")
 def cholesky(node: HloNode) -> Outputs:
     """Return the Cholesky factor: NaN if a matrix is not positive definite, and 0 in the other triangle."""
-    is_lower = node.attr("lower", False)
-    if node.is_complex:
-        info = info_of(node.result_types[0])
-        count = info.with_shape((info.shape or ())[:-2]).with_dtype("i32")
-        factor, failed = call_lapack(node, "potrf", [is_lower], [(info, True), (count, False)])
-        half = relax.tril if is_lower else relax.triu
-        parts = [_nan_where_failed(half(part.ssa), failed.ssa) for part in (factor.real, factor.imag)]
+    is_complex, is_upper = has_complex(node), not node.attr("lower", False)
+    factor, info = relax.linalg.cholesky(pairs_of(node, 0), upper=is_upper, complex=is_complex)
+    half = relax.triu if is_upper else relax.tril
+    if is_complex:
+        pair = of_pairs(factor)
+        parts = [_nan_where_failed(half(part.ssa), info) for part in (pair.real, pair.imag)]
         return ComplexValue(*(Value(ssa=part) for part in parts))
-    return _compute_wide(node, lambda a: _factor(node, a, is_lower), node.tensor(0))
-
-
-def _factor(node: HloNode, a: Tensor, is_lower: bool) -> Tensor:
-    factor, info = cholesky_of(node, a, not is_lower)
-    return _nan_where_failed(relax.tril(factor) if is_lower else relax.triu(factor), info)
+    return cast(half(_nan_where_failed(factor, info)), node.dtype)
 
 
 def _nan_where_failed(x: Tensor, info: Tensor) -> Tensor:
@@ -56,25 +89,14 @@ def _nan_where_failed(x: Tensor, info: Tensor) -> Tensor:
     return relax.where(failed, like(x, float("nan")), x)
 
 
+#: Forms of A: unchanged, transposed, or transposed and conjugated.
+_FORMS = {"NO_TRANSPOSE": "none", "TRANSPOSE": "transpose", "ADJOINT": "adjoint"}
+
+
 @register_stablehlo("stablehlo.triangular_solve")
 def triangular_solve(node: HloNode) -> Outputs:
-    """Solve A X = B, or X A = B, which is Aᵀ Xᵀ = Bᵀ, for A itself or transposed."""
-    is_upper, is_unit = not node.attr("lower"), node.attr("unit_diagonal", False)
-    return solved(node, node.attr("left_side"), is_upper, is_unit, _TURNS[node.attr("transpose_a")])
-
-
-#: Forms of A: unchanged, transposed, or transposed and conjugated.
-_TURNS = {"NO_TRANSPOSE": 0, "TRANSPOSE": 1, "ADJOINT": 2}
-
-
-def solved(node: HloNode, is_left: bool, is_upper: bool, is_unit: bool, turn: int) -> Outputs:
-    """Solve a triangular system; `turn`: 0 for A itself, 1 for A transposed, 2 for its adjoint."""
-    if node.is_complex:
-        return through_scipy(node, "trsm", is_left, not is_upper, turn, is_unit)
-    is_transposed = turn != 0
-
-    def solve(a: Tensor, b: Tensor) -> Tensor:
-        kernel = SolveTriangular(is_upper, is_unit, is_transposed if is_left else not is_transposed)
-        return triangular(node, a, b, kernel) if is_left else transposed(triangular(node, a, transposed(b), kernel))
-
-    return _compute_wide(node, solve, node.tensor(0), node.tensor(1))
+    """Solve A X = B or X A = B, for A itself or transposed."""
+    options = {"upper": not node.attr("lower"), "unit_diagonal": node.attr("unit_diagonal", False)}
+    a, b, form = pairs_of(node, 0), pairs_of(node, 1), _FORMS[node.attr("transpose_a")]
+    x = solve(a, b, node.attr("left_side"), form, has_complex(node), **options)
+    return value_of(x, True) if has_complex(node) else cast(x, node.dtype)

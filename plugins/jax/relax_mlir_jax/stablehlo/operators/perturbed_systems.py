@@ -1,32 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Systems of linear equations with tridiagonal matrices, by Gaussian elimination with partial pivoting."""
+"""Tridiagonal systems that may be singular, by Gaussian elimination with partial pivoting, as LAPACK's lagts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from ....emit import loops
-from ....emit.numbers import Number, as_index, constant, larger, select
-from .. import sizes
-from ..node import Node
-from ..values import Tensor, Value
-from .matrix_loops import Batch, Complex, Matrix, absolute, each_matrix, folded, steps, with_sign_of
+from relax_mlir.emit import loops
+from relax_mlir.emit.matrices import Matrix, Place, folded, for_each_matrix, steps, with_sign_of
+from relax_mlir.emit.numbers import Number, Size, as_index, intrinsic, larger, select
+from relax_mlir.frontends.core.complex_numbers import Pair
+from relax_mlir.frontends.core.matrices import Batch
+
+from ..prelude import HloNode, Outputs, Tensor, Value, sizes
 
 
-def tridiagonal_kernel(*buffers: Tensor) -> None:
-    """Solve systems as LAPACK's gtsv does: three diagonals and right sides, then the results.
+@dataclass(frozen=True)
+class Complex:
+    real: Number
+    imag: Number
 
-    The first element of the lower diagonal and the last element of the upper one are not read. The results are the
-    diagonals of the upper factor, the second superdiagonal first, then the solution, then the 1-based index of the
-    first pivot that is 0.
-    """
+    def __add__(self, other: Complex) -> Complex:
+        return Complex(self.real + other.real, self.imag + other.imag)
 
-    def solve(low: Matrix, d: Matrix, up: Matrix, b: Matrix, *results: Matrix) -> None:
-        second, pivots, first, x, info = results
-        info[()], _ = _eliminate(low, (d, up, b), second, pivots, first, x)
-        _substitute_back(second, pivots, first, x, lambda i: pivots[i])
+    def __neg__(self) -> Complex:
+        return Complex(-self.real, -self.imag)
 
-    each_matrix(buffers, solve)
+    def __sub__(self, other: Complex) -> Complex:
+        return self + -other
+
+    def __mul__(self, other: Complex) -> Complex:
+        return Complex(self.real * other.real - self.imag * other.imag, self.real * other.imag + self.imag * other.real)
+
+    def scaled(self, factor: Number) -> Complex:
+        return Complex(self.real * factor, self.imag * factor)
+
+    def __truediv__(self, other: Complex) -> Complex:
+        """Divide by the ratio of the divisor's parts, so that no square overflows."""
+        is_real = absolute(other.real) >= absolute(other.imag)
+        large, small = select(is_real, other.real, other.imag), select(is_real, other.imag, other.real)
+        ratio = small / large
+        whole = large + small * ratio
+        first, second = select(is_real, self.real, self.imag), select(is_real, self.imag, self.real)
+        apart = (second - first * ratio) / whole
+        return Complex((first + second * ratio) / whole, select(is_real, apart, -apart))
+
+
+class ComplexMatrix(Matrix):
+    """Complex matrix or vector, as two matrices."""
+
+    def __init__(self, *parts: Matrix):
+        self._parts, self.sizes, self.element = parts, parts[0].sizes, parts[0].element
+
+    def __getitem__(self, places: Place | Sequence[Place]) -> Complex:
+        return Complex(*(part[places] for part in self._parts))
+
+    def __setitem__(self, places: Place | Sequence[Place], value: Complex | Number) -> None:
+        real, imag = self._parts
+        real[places], imag[places] = (value.real, value.imag) if isinstance(value, Complex) else (value, 0.0)
+
+    def row(self, place: Place) -> Matrix:
+        return ComplexMatrix(*(part.row(place) for part in self._parts))
+
+    def scratch(self, extents: Sequence[Size], use: Callable[[Matrix], object]) -> None:
+        part = super().scratch
+        part(extents, lambda real: part(extents, lambda imag: use(ComplexMatrix(real, imag))))
+
+
+def is_single(x: Matrix) -> bool:
+    return str(x.element) == "f32"
+
+
+def absolute(x: Number | Complex) -> Number:
+    return intrinsic("hypot", x.real, x.imag) if isinstance(x, Complex) else intrinsic("fabs", x)
 
 
 def perturbed_tridiagonal_kernel(*buffers: Tensor) -> None:
@@ -39,28 +85,24 @@ def perturbed_tridiagonal_kernel(*buffers: Tensor) -> None:
     def solve(low: Matrix, d: Matrix, up: Matrix, b: Matrix, x: Matrix) -> None:
         def with_memory(factor: Matrix) -> None:
             second, pivots, first = map(factor.row, range(3))
-            _, most = _eliminate(low, (d, up, b), second, pivots, first, x, is_scaled=True)
-            change = larger(absolute(pivots[as_index(x.rows) - 1]), most) * x.epsilon
+            most = _eliminate(low, (d, up, b), second, pivots, first, x)
+            change = larger(absolute(pivots[as_index(x.rows) - 1]), most) * (2.0**-23 if is_single(x) else 2.0**-52)
             _substitute_back(second, pivots, first, x, lambda i: _perturbed(pivots[i], x.row(i), change))
 
         loops.when(as_index(x.rows) > 0, lambda: x.scratch((3, x.rows), with_memory))
 
-    each_matrix(buffers, solve, are_complex=len(buffers) == 10)
+    def solve_complex(*parts: Matrix) -> None:
+        solve(*map(ComplexMatrix, parts[::2], parts[1::2]))
+
+    for_each_matrix(buffers, solve_complex if len(buffers) == 10 else solve)
 
 
 def _eliminate(
-    low: Matrix,
-    matrices: Sequence[Matrix],
-    second: Matrix,
-    pivots: Matrix,
-    first: Matrix,
-    x: Matrix,
-    is_scaled: bool = False,
-) -> tuple[Number, Number]:
-    """Compute the upper factor and solve with the lower one.
+    low: Matrix, matrices: Sequence[Matrix], second: Matrix, pivots: Matrix, first: Matrix, x: Matrix
+) -> Number:
+    """Compute the upper factor and solve with the lower one. Pivots are compared relative to their rows, as in lagtf.
 
-    Return the 1-based index of the first pivot that is 0, and the largest absolute value of the factor's rows except
-    the last two and of the matrix's first row. `is_scaled`: pivots are compared relative to their rows, as in lagtf.
+    Return the largest absolute value of the factor's rows except the last two and of the matrix's first row.
     """
     d, up, b = matrices
     last, zero = as_index(x.rows) - 1, x.real(0.0)
@@ -71,14 +113,13 @@ def _eliminate(
     loops.for_range(0, x.rows, start)
     x.copy(b)
 
-    def step(k: Number, failed: Number, scale: Number, most: Number) -> list[Number]:
+    def step(k: Number, scale: Number, most: Number) -> list[Number]:
         below, has_more = low[k + 1], k + 1 < last
         own, other = absolute(pivots[k]), absolute(below)
-        is_zero = (own == 0.0) & (other == 0.0)
         of_first = absolute(first[k])
         scale, most = select(k == 0, own + of_first, scale), select(k == 0, larger(own, of_first), most)
         following = other + absolute(pivots[k + 1]) + select(has_more, absolute(first[k + 1]), zero)
-        stays = own / scale >= other / following if is_scaled else own >= other
+        stays = own / scale >= other / following
 
         def eliminate() -> None:
             share = below / pivots[k]
@@ -103,14 +144,12 @@ def _eliminate(
         swapped = absolute(pivots[k + 1]) + absolute(first[k + 1])
         of_row = larger(larger(absolute(pivots[k]), absolute(first[k])), absolute(second[k]))
         return [
-            select(is_zero & (failed == 0), (k + 1).to("i32"), failed),
             select(stays | (other == 0.0), following, swapped),
             select(has_more, larger(of_row, most), most),
         ]
 
-    failed, _, most = loops.for_range(0, last, step, constant(0, "i32"), zero, zero)
-    is_singular = loops.and_then(last >= 0, lambda: absolute(pivots[last]) == 0.0)
-    return select(is_singular & (failed == 0), (last + 1).to("i32"), failed), most
+    most: Number = loops.for_range(0, last, step, zero, zero)[1]
+    return most
 
 
 def _substitute_back(
@@ -135,7 +174,7 @@ def _substitute_back(
 def _perturbed(pivot: Number | Complex, row: Matrix, change: Number) -> Number | Complex:
     """Return a pivot by which a row can be divided without overflow: the pivot, or one with another real part."""
     largest = folded(0, row.rows, lambda j, best: larger(absolute(row[j]), best), row.real(0.0))
-    least = row.real(2.0**-126 if row.epsilon > 2.0**-52 else 2.0**-1022)
+    least = row.real(2.0**-126 if is_single(row) else 2.0**-1022)
     real = pivot.real if isinstance(pivot, Complex) else pivot
     with_real = lambda real: Complex(real, pivot.imag) if isinstance(pivot, Complex) else real  # noqa: E731
 
@@ -148,16 +187,11 @@ def _perturbed(pivot: Number | Complex, row: Matrix, change: Number) -> Number |
     return with_real(found)
 
 
-def tridiagonal_solved(node: Node, low: Tensor, d: Tensor, up: Tensor, b: Tensor) -> list[Tensor]:
-    """Return the diagonals of the upper factor, the second superdiagonal first; the solution; and `info`."""
-    batch, (n, columns) = Batch.of(node, b), sizes.sizes_of(Value(ssa=b))[-2:]
-    dtype, given = Value(ssa=b).dtype, [*(batch.flat(tensor, 1) for tensor in (low, d, up)), batch.flat(b)]
-    return batch.call(tridiagonal_kernel, given, *[((n,), dtype)] * 3, ((n, columns), dtype), ((), "i32"))
-
-
-def perturbed_tridiagonal_solved(node: Node, *tensors: Tensor) -> list[Tensor]:
+def perturbed_systems(node: HloNode) -> Outputs:
     """Return the solution of systems that may be singular: the diagonals and right sides, all of them or in parts."""
+    tensors = [part for place in range(4) for part in node.pair(place) if part is not None]
     sides = len(tensors) // 4
     batch, (n, columns) = Batch.of(node, tensors[-1]), sizes.sizes_of(Value(ssa=tensors[-1]))[-2:]
-    given = [batch.flat(tensor, 1 if place < 3 * sides else 2) for place, tensor in enumerate(tensors)]
-    return batch.call(perturbed_tridiagonal_kernel, given, *[((n, columns), Value(ssa=tensors[-1]).dtype)] * sides)
+    flat = [batch.flat(tensor, 1 if place < 3 * sides else 2) for place, tensor in enumerate(tensors)]
+    parts = batch.call(perturbed_tridiagonal_kernel, flat, *[((n, columns), Value(ssa=tensors[-1]).dtype)] * sides)
+    return [Pair(*parts).value()] if node.is_complex else parts

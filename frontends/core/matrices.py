@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Batches of matrices in the graph, and factorizations and systems by the operators relax.linalg."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...dialects import relax
+from ...dialects.core.infos import TensorInfo
+from ...emit.matrices import Matrix, for_each_matrix, steps
+from ...emit.numbers import as_index
+from . import sizes
+from .node import Node
+from .tensors import cast, const
+from .values import Tensor, Value
+
+
+class Batch:
+    """Batch dimensions of tensors of matrices. Kernels take the batch as one dimension."""
+
+    def __init__(self, node: Node, lead: Sequence[sizes.Size]):
+        self.node = node
+        self.lead = list(lead)
+        self.count = sizes.product(self.lead)
+
+    @staticmethod
+    def of(node: Node, tensor: Tensor, rank: int = 2) -> Batch:
+        """Return the batch of a tensor: its dimensions in front of the last `rank`."""
+        own = sizes.sizes_of(Value(ssa=tensor))
+        return Batch(node, own[: len(own) - rank])
+
+    def flat(self, tensor: Tensor, rank: int = 2) -> Tensor:
+        """Return a tensor with the batch as one dimension."""
+        own = sizes.sizes_of(Value(ssa=tensor))
+        return sizes.reshaped(tensor, [self.count, *own[len(own) - rank :]])
+
+    def spread(self, tensor: Tensor, rank: int = 2) -> Tensor:
+        """Broadcast a tensor over the whole batch, and return it with the batch as one dimension."""
+        own = sizes.sizes_of(Value(ssa=tensor))
+        behind = own[len(own) - rank :]
+        if len(own) - rank == len(self.lead) and own[: len(self.lead)] == self.lead:
+            return self.flat(tensor, rank)
+        return self.flat(sizes.broadcast(tensor, [*self.lead, *behind]), rank)
+
+    def call(
+        self, kernel: Callable[..., None], tensors: Sequence[Tensor], *results: tuple[Sequence[Any], str]
+    ) -> list[Tensor]:
+        """Call a kernel with flat tensors, and return the results in the batch's shape.
+
+        Each result is described by its last sizes and its element type.
+        """
+        infos = [TensorInfo((self.count, *shape), dtype) for shape, dtype in results]
+        made = self.node.call_tir(kernel, list(tensors), infos)
+        made = list(made) if isinstance(made, (tuple, list)) else [made]
+        return [sizes.reshaped(each, [*self.lead, *shape]) for each, (shape, _) in zip(made, results, strict=True)]
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    """Swap the last two dimensions."""
+    rank = tensor.type.rank
+    return relax.permute_dims(tensor, axes=[*range(rank - 2), rank - 1, rank - 2])
+
+
+def require_success(info: Tensor, problem: str) -> None:
+    """Stop the program if a factorization failed. `info` is 0 for each matrix that has a factorization."""
+    relax.assert_op(relax.equal(relax.sum(cast(info, "i64"), axis=None), const(0, "i64")), format=problem)
+
+
+def first_of(tensor: Tensor, axis: int, count: Any) -> Tensor:
+    """Return the first `count` rows or columns."""
+    value = Value(ssa=tensor)
+    own = sizes.sizes_of(value)
+    if own[axis] is count:
+        return tensor
+    made = sizes.sliced(value, {len(own) + axis: (0, count, 1)})
+    own[axis] = count
+    return sizes.stated(made, own)
+
+
+def identity(rows: Any, columns: Any, dtype: str) -> Tensor:
+    return sizes.stated(relax.eye(rows, columns, dtype=dtype), [rows, columns])
+
+
+# ---- LU factors ----
+
+
+@dataclass(frozen=True)
+class SwapRows:
+    """Kernel that swaps row k with row pivots[k], in the order of the factorization or backwards."""
+
+    is_backwards: bool
+    __name__ = "swap_rows"
+
+    def __call__(self, pivots: Tensor, x: Tensor, out: Tensor) -> None:
+        for_each_matrix([pivots, x, out], self._swap)
+
+    def _swap(self, pivots: Matrix, x: Matrix, out: Matrix) -> None:
+        out.copy(x)
+        swap = lambda k: out.swap_rows(k, as_index(pivots[k]) - 1)  # noqa: E731
+        steps(0, pivots.rows, swap, backwards=self.is_backwards)
+
+
+def swap_rows(batch: Batch, pivots: Tensor, x: Tensor, *, is_backwards: bool = False) -> Tensor:
+    """Return a matrix with its rows swapped as the pivots state."""
+    own, dtype = sizes.sizes_of(Value(ssa=x))[-2:], Value(ssa=x).dtype
+    return batch.call(SwapRows(is_backwards), [batch.spread(pivots, 1), batch.spread(x)], (own, dtype))[0]
+
+
+def unpack_lu(node: Node, lu: Tensor, pivots: Tensor) -> list[Tensor]:
+    """Return P, L and U."""
+    batch, (m, n) = Batch.of(node, lu), sizes.sizes_of(Value(ssa=lu))[-2:]
+    k, dtype = sizes.smaller(m, n), Value(ssa=lu).dtype
+    p = swap_rows(batch, pivots, identity(m, m, dtype), is_backwards=True)
+    lower = relax.tril(first_of(lu, -1, k), k=-1)
+    return [p, relax.add(lower, identity(m, k, dtype)), relax.triu(first_of(lu, -2, k))]
+
+
+# ---- products with Q ----
+
+
+def multiply_by_q(node: Node, v: Tensor, tau: Tensor, c: Tensor, is_left: bool, is_transposed: bool) -> Tensor:
+    """Multiply `c` by the product of the reflections from one side. The right side uses the transposed matrices."""
+    batch = Batch.of(node, v)
+    turn = (lambda x: x) if is_left else transposed
+    turned = turn(c)
+    own = sizes.sizes_of(Value(ssa=turned))[-2:]
+    matrix = sizes.reshaped(batch.spread(turned), [*batch.lead, *own])
+    return turn(relax.linalg.multiply_q(v, tau, matrix, adjoint=is_transposed == is_left))
+
+
+def build_q(node: Node, v: Tensor, tau: Tensor, columns: Any) -> Tensor:
+    """Return the first columns of Q."""
+    rows, dtype = sizes.sizes_of(Value(ssa=v))[-2], Value(ssa=v).dtype
+    return multiply_by_q(node, v, tau, identity(rows, columns, dtype), is_left=True, is_transposed=False)
+
+
+# ---- systems ----
+
+
+class System:
+    """System A X = B in the graph: both operands in one batch. If B was given as vectors, so is the solution."""
+
+    def __init__(self, node: Node, a: Tensor, b: Tensor, is_vector: bool = False):
+        own, other = (sizes.sizes_of(Value(ssa=tensor)) for tensor in (a, b))
+        self.is_vector = is_vector
+        if is_vector:
+            b = relax.expand_dims(b, axis=[len(other)])
+            other = [*other, 1]
+        self.batch, self.sizes = Batch(node, _broadcast(node, own[:-2], other[:-2])), other[-2:]
+        self.a, self.b = self.batch.spread(a), self.batch.spread(b)
+        self.dtype = Value(ssa=b).dtype
+
+    def solve_triangular(self, factor: Tensor | None = None, x: Tensor | None = None, **options: Any) -> Tensor:
+        """Solve with a triangular A, or another factor and right side, and return flat matrices."""
+        return relax.linalg.solve_triangular(
+            self.a if factor is None else factor, self.b if x is None else x, **options
+        )
+
+    def solve_lu(self, pivots: Tensor, *, is_transposed: bool = False) -> Tensor:
+        """Solve A X = B or Aᵀ X = B by the factors of A, which are the operand A."""
+        flat = Batch(self.batch.node, [self.batch.count])
+        pivots, form = self.batch.spread(pivots, 1), "transpose" if is_transposed else "none"
+        lower = {"upper": False, "unit_diagonal": True, "transpose": form}
+        upper = {"upper": True, "unit_diagonal": False, "transpose": form}
+        if is_transposed:
+            x = self.solve_triangular(x=self.solve_triangular(**upper), **lower)
+            return self.shape(swap_rows(flat, pivots, x, is_backwards=True))
+        x = self.solve_triangular(x=swap_rows(flat, pivots, self.b), **lower)
+        return self.shape(self.solve_triangular(x=x, **upper))
+
+    def shape(self, x: Tensor) -> Tensor:
+        """Return a flat solution in the batch's shape."""
+        x = sizes.reshaped(x, [*self.batch.lead, *self.sizes])
+        return relax.squeeze(x, axis=[-1]) if self.is_vector else x
+
+
+def _broadcast(node: Node, one: list[sizes.Size], other: list[sizes.Size]) -> list[sizes.Size]:
+    """Return the broadcast batch dimensions."""
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    front = len(longer) - len(shorter)
+    return [
+        *longer[:front],
+        *(right if left == 1 else left for left, right in zip(longer[front:], shorter, strict=True)),
+    ]
+
+
+def solve_triangular(
+    node: Node, a: Tensor, b: Tensor, *, upper: bool, unit_diagonal: bool = False, is_transposed: bool = False
+) -> Tensor:
+    """Solve A X = B for a triangular A, and batches that are broadcast."""
+    system, form = System(node, a, b), "transpose" if is_transposed else "none"
+    return system.shape(system.solve_triangular(upper=upper, unit_diagonal=unit_diagonal, transpose=form))
