@@ -41,7 +41,9 @@ def _loaded(name: str, folder: str) -> ctypes.CDLL:
     if name == PACKAGE:
         if not (path := find_lapack()):
             raise ArtifactError(f"the program calls LAPACK. {INSTALL}")
-        return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+        lapack = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+        lapack.scipy_LAPACKE_set_nancheck(0)  # As in NumPy and XLA, results of NaN are NaN.
+        return lapack
     tried = []
     for place in _places(name, folder):
         if place != name and not os.path.exists(place):

@@ -153,7 +153,7 @@ def _legalize(kernel: Kernel, call: LegalizeCall) -> Legalized:
 
 
 def _fill_with_nan(results: Sequence[Matrix]) -> None:
-    """Fill results where LAPACK refuses a matrix, because it has an element that is NaN."""
+    """Fill the results of a matrix that LAPACK refuses."""
     for result in results:
         if isinstance(result.element, ir.FloatType):
             result.fill(lambda *_, result=result: result.real(float("nan")))  # type: ignore[misc]
@@ -286,13 +286,23 @@ def _eig(lapack: Lapack, a: Matrix, values: Matrix, info: Matrix, *vectors: Matr
     computed = vectors if lapack.is_complex else tuple(lapack.scratch(a.sizes) for _ in vectors)
     sides = iter(computed)
     left, right = (next(sides) if mode == "V" else values for mode in modes)
-    parts = _parts_of_values(lapack, values)
-    code = lapack.by_rows("geev", *modes, n, lapack.copy(a), n, *parts, left, n, right, n)
+    parts, i32 = _parts_of_values(lapack, values), ir.IntegerType.get_signless(32)
+    work = lapack.copy(a)
+    # LAPACK's balancing need not end for numbers that are not finite.
+    call = lambda: lapack.by_rows("geev", *modes, n, work, n, *parts, left, n, right, n)  # noqa: E731
+    code = loops.when(_is_finite(a), call, lambda: constant(-1, "i32"), [i32])[0]
     if not lapack.is_complex:
         _interleave(parts, values)
         for matrix, result in zip(computed, vectors, strict=True):
             _spread_pairs(matrix, parts[1], result)
     return code
+
+
+def _is_finite(a: Matrix) -> Number:
+    """Return True if all elements of a matrix are finite: the others differ from themselves by NaN."""
+    add = lambda *at: at[-1] + (a[at[:-1]] - a[at[:-1]])  # noqa: E731
+    distance: Number = loops.nest(a.sizes, add, a.real(0.0))[0]
+    return distance == 0.0
 
 
 def _parts_of_values(lapack: Lapack, values: Matrix) -> list[Matrix]:

@@ -54,6 +54,12 @@ def _qr_multiply(tall: Any, wide: Any, c: Any) -> Any:
     return multiply(tall, c, mode="left"), multiply(tall, tall.T, mode="right"), multiply(wide, c, mode="left")
 
 
+def _schur(a: Any) -> Any:
+    """Return the eigenvalues, the product of the factors, and the lower triangle. Vectors have undetermined factors."""
+    t, z = jax.lax.linalg.schur(a)
+    return jnp.diagonal(t, axis1=-2, axis2=-1), z @ t @ z.mT.conj(), z @ z.mT.conj(), jnp.tril(t, -1)
+
+
 def _forms(a: Any) -> Any:
     both = a + a.mT.conj()
     upper, lower = (jax.lax.linalg.tridiagonal(both, lower=each) for each in (False, True))
@@ -165,7 +171,7 @@ def test_complex_numbers_agree_with_jax(dtype: str) -> None:
             "systems": (jnp.linalg.solve(a, b), turned, jax.lax.linalg.tridiagonal_solve(*diagonals, b)),
             "factors": (jnp.linalg.qr(b), jax.lax.linalg.qr(b, pivoting=True), jax.lax.linalg.eig(a)),
             "values": (jnp.linalg.svd(b)[1], jax.lax.linalg.svd(b, compute_uv=False, algorithm=_QR)),
-            "forms": (*map(jax.lax.linalg.hessenberg, (a, positive)), jax.lax.linalg.schur(a)),
+            "forms": (*map(jax.lax.linalg.hessenberg, (a, positive)), _schur(a)),
             "tridiagonal": [jax.lax.linalg.tridiagonal(positive, lower=each) for each in (False, True)],
             "ormqr": _ormqr(b, b[:, 0], a),
         }
