@@ -385,6 +385,98 @@ def less(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
 def less_equal(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """True where x1 <= x2."""
 
+
+class _linalg:
+    @staticmethod
+    def cholesky(a: Value, upper: bool = ..., complex: bool = ..., **at: Unpack[At]) -> tuple[Value, Value]:
+        """Cholesky factor of positive definite matrices, with zeros in the other triangle."""
+
+    @staticmethod
+    def eig(a: Value, left: bool = ..., right: bool = ..., complex: bool = ..., **at: Unpack[At]) -> Any:
+        """Eigenvalues and eigenvectors of any square matrices, as pairs of real and imaginary parts."""
+
+    @staticmethod
+    def eigh(a: Value, upper: bool = ..., compute_vectors: bool = ..., complex: bool = ..., **at: Unpack[At]) -> Any:
+        """Ascending eigenvalues of Hermitian matrices, and eigenvectors as columns."""
+
+    @staticmethod
+    def hessenberg(a: Value, complex: bool = ..., **at: Unpack[At]) -> tuple[Value, Value]:
+        """Hessenberg form, with its reflections below the first subdiagonal, as gehrd."""
+
+    @staticmethod
+    def ldl_factor(a: Value, **at: Unpack[At]) -> tuple[Value, Value, Value]:
+        """L and D of A = L D Lᵀ from the lower triangle of symmetric matrices, with pivots, as sytrf."""
+
+    @staticmethod
+    def ldl_solve(ld: Value, pivots: Value, b: Value, **at: Unpack[At]) -> Value:
+        """Solution of A X = B by ldl_factor."""
+
+    @staticmethod
+    def lu_factor(a: Value, complex: bool = ..., **at: Unpack[At]) -> tuple[Value, Value, Value]:
+        """L and U of A = P L U in one matrix. `pivots` counts the swapped rows from 1."""
+
+    @staticmethod
+    def multiply_q(
+        qr: Value,
+        tau: Value,
+        c: Value,
+        adjoint: bool = ...,
+        complex: bool = ...,
+        **at: Unpack[At],
+    ) -> Value:
+        """Q C for the reflections of qr_factor."""
+
+    @staticmethod
+    def pivoted_qr(a: Value, chosen: Value, complex: bool = ..., **at: Unpack[At]) -> tuple[Value, Value, Value]:
+        """qr_factor with the columns in `order`, counted from 1, as geqp3. Columns with a nonzero `chosen` come first."""
+
+    @staticmethod
+    def qr_factor(a: Value, complex: bool = ..., **at: Unpack[At]) -> tuple[Value, Value]:
+        """R of A = Q R, below it the vectors of Q's reflections I - tau v vᴴ, as geqrf."""
+
+    @staticmethod
+    def schur(a: Value, complex: bool = ..., **at: Unpack[At]) -> tuple[Value, Value, Value, Value]:
+        """Schur form of A = Z T Zᴴ. Blocks of two rows of a real T have complex eigenvalues."""
+
+    @staticmethod
+    def solve_triangular(
+        a: Value,
+        b: Value,
+        upper: bool = ...,
+        unit_diagonal: bool = ...,
+        transpose: Literal['none', 'transpose', 'adjoint'] = ...,
+        complex: bool = ...,
+        **at: Unpack[At],
+    ) -> Value:
+        """Solution of A X = B for a triangular A."""
+
+    @staticmethod
+    def solve_tridiagonal(
+        lower: Value,
+        diagonal: Value,
+        upper: Value,
+        b: Value,
+        complex: bool = ...,
+        **at: Unpack[At],
+    ) -> tuple[Value, Value, Value, Value, Value]:
+        """Tridiagonal systems, as gtsv. The first element of `lower` is not read. `second`, `pivots` and `first` are the upper factor's diagonals."""
+
+    @staticmethod
+    def svd(a: Value, full_matrices: bool = ..., compute_uv: bool = ..., complex: bool = ..., **at: Unpack[At]) -> Any:
+        """Descending singular values, then U and Vᴴ of A = U S Vᴴ."""
+
+    @staticmethod
+    def tridiagonal(
+        a: Value,
+        upper: bool = ...,
+        complex: bool = ...,
+        **at: Unpack[At],
+    ) -> tuple[Value, Value, Value, Value]:
+        """Tridiagonal form of Hermitian matrices, with its reflections, as sytrd and hetrd."""
+
+
+linalg: _linalg
+
 def log(x: Value, **at: Unpack[At]) -> Value:
     """Natural logarithm."""
 

@@ -95,12 +95,12 @@ def eig(call: Call) -> list[TensorInfo]:
 
 
 _COMPLEX = Bool(False, doc="if True, matrices have pairs of real and imaginary parts")
-_UPPER = Bool(False, doc="if True, reads the upper triangle, else the lower one")
+_UPPER = Bool(False, doc="if True, reads the upper triangle")
 
 _decomposition("cholesky", "a:nn", "factor:nn info:/i", upper=_UPPER,
    doc="Cholesky factor of positive definite matrices, with zeros in the other triangle.")  # fmt: skip
 _decomposition("lu_factor", "a:mn", "lu:mn pivots:k/i info:/i",
-   doc="L and U of A = P L U in one matrix. Row i was swapped with row pivots[i], counted from 1.")  # fmt: skip
+   doc="L and U of A = P L U in one matrix. `pivots` counts the swapped rows from 1.")  # fmt: skip
 _decomposition("solve_triangular", "a:nn b:np", "x:np", upper=_UPPER,
    unit_diagonal=Bool(False, doc="if True, the diagonal counts as 1"),
    transpose=Str("none", choices=("none", "transpose", "adjoint"), doc="form of A in the system"),
@@ -129,8 +129,8 @@ _decomposition("hessenberg", "a:nn", "h:nn tau:l",
 _decomposition("tridiagonal", "a:nn", "form:nn diagonal:n/r beside:l/r tau:l", upper=_UPPER,
    doc="Tridiagonal form of Hermitian matrices, with its reflections, as sytrd and hetrd.")  # fmt: skip
 _decomposition("solve_tridiagonal", "lower:n diagonal:n upper:n b:np", "second:n pivots:n first:n x:np info:/i",
-   doc="Solution of tridiagonal systems, as gtsv. The first element of `lower` is not read. The other results are the "
-       "diagonals of the upper factor.")  # fmt: skip
+   doc="Tridiagonal systems, as gtsv. The first element of `lower` is not read. `second`, `pivots` and `first` are the "
+       "upper factor's diagonals.")  # fmt: skip
 _decomposition("ldl_factor", "a:nn", "ld:nn pivots:n/i info:/i", is_real=True,
    doc="L and D of A = L D Lᵀ from the lower triangle of symmetric matrices, with pivots, as sytrf.")  # fmt: skip
 _decomposition("ldl_solve", "ld:nn pivots:n/i b:np", "x:np", is_real=True,

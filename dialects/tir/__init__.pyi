@@ -38,7 +38,14 @@ def atanh(x: Value, **at: Unpack[At]) -> Value:
 def bitreverse(x: Value, **at: Unpack[At]) -> Value:
     """Reverses the bits."""
 
-def call_extern(func: str, args: Value | Sequence[Value] = ..., *, ty: TypesLike, **at: Unpack[At]) -> Any:
+def call_extern(
+    func: str,
+    args: Value | Sequence[Value] = ...,
+    library: str = ...,
+    *,
+    ty: TypesLike,
+    **at: Unpack[At],
+) -> Any:
     """Calls a C function, with numbers as i64, f64 or i1. ty is its result type, () for none."""
 
 def call_packed(func: str, args: Value | Sequence[Value] = ..., *, ty: TypesLike, **at: Unpack[At]) -> Any:

@@ -12,6 +12,7 @@ from functools import partial
 from ...bindings.ir import Value
 from ...bindings.rewriting import located_error
 from ...dialects import relax
+from ...dialects.core.opdef import Call
 from ...emit import loops
 from ...emit.matrices import Matrix, absolute, folded, for_each_matrix, root, steps, total, with_sign_of
 from ...emit.numbers import Number, constant, larger, minimum, select
@@ -19,10 +20,16 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ...support.lapack import INSTALL
 
-_WITHOUT_LOOPS = "pivoted_qr eigh svd eig schur hessenberg tridiagonal solve_tridiagonal ldl_factor ldl_solve"
+#: Operators that LAPACK alone computes.
+WITHOUT_LOOPS = "pivoted_qr eigh svd eig schur hessenberg tridiagonal solve_tridiagonal ldl_factor ldl_solve"
 
 
-@register_legalize([f"relax.linalg.{name}" for name in _WITHOUT_LOOPS.split()])
+def needs_lapack(call: Call) -> bool:
+    """Return True if no loops compute an operator's call."""
+    return call.definition.name.removeprefix("linalg.") in WITHOUT_LOOPS.split() or call.attributes.get("complex", False)
+
+
+@register_legalize([f"relax.linalg.{name}" for name in WITHOUT_LOOPS.split()])
 def refuse(call: LegalizeCall) -> Legalized:
     """Refuse an operator that only LAPACK computes."""
     what = "complex matrices need LAPACK" if call.inferred.attributes.get("complex") else "the operator needs LAPACK"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from generated import cell, main
 
 if TYPE_CHECKING:
-    from relax_mlir.dialects.core.operator import Operator
     from relax_mlir.passes.graph.partition.codegen import Codegen
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "support.md"
@@ -79,28 +78,30 @@ def operators() -> str:
     from relax_mlir.frontends.onnx.export.registry import exported_names
     from relax_mlir.passes.graph.layout.registry import find_layout_rule
     from relax_mlir.passes.graph.partition.codegen import operators_of
+    from relax_mlir.targets.default.legalize_decompositions import refuse
 
     from relax_mlir import all_decompositions, all_evaluations, all_gradients, all_rules, registered_dialects
 
     targets: dict[str, list[str]] = {}
-    for rule in all_rules():
+    for rule in (rule for rule in all_rules() if rule.function is not refuse):
         targets.setdefault(rule.op, []).append(rule.target)
     # A definition by simpler operators provides a derivative, too.
     gradients = {each.op for each in (*all_gradients(), *all_decompositions())}
     known = {each.op for each in all_evaluations()}
     exported = set(exported_names())
+    ops = {op.full_name: op for op in registered_dialects()["relax"].ops.values()}
     taken = {each.name: operators_of(each) for each in own_codegens() if each.name != "c"}
 
-    def row(op: Operator) -> str:
-        name = op.full_name
+    def cells(name: str) -> str:
         rules = ", ".join(sorted({*targets[name]} - {"default"}))
         rules = rules if "default" in targets[name] else f"only {rules}"
-        marks = (name in gradients, find_layout_rule(op) is not None, name in known, name in exported)
-        cells = [f"`{name}`", rules, *("yes" if mark else "" for mark in marks)]
-        return f"| {' | '.join(cells)} | {', '.join(each for each, names in taken.items() if name in names)} |\n"
+        marks = (name in gradients, find_layout_rule(ops[name]) is not None, name in known, name in exported)
+        codegens = ", ".join(codegen for codegen, operators in taken.items() if name in operators)
+        return " | ".join([rules, *("yes" if mark else "" for mark in marks), codegens])
 
-    ops = registered_dialects()["relax"].ops.values()
-    return "".join(row(op) for op in sorted(ops, key=lambda op: op.full_name) if op.full_name in targets)
+    names = sorted(ops.keys() & targets.keys())
+    rows = ((", ".join(f"`{name}`" for name in alike), shared) for shared, alike in groupby(names, key=cells))
+    return "".join(f"| {operators} | {shared} |\n" for operators, shared in rows)
 
 
 def onnx() -> str:

@@ -46,6 +46,7 @@ def known(build: Callable[..., Any], *arrays: Any) -> Case:
 
 X, ROWS, BOOLS = floats(3, 5), floats(2, 3, 4), _random.random((3, 5)) < 0.5
 LINE, IMAGE, CUBE = floats(2, 4, 9), floats(1, 4, 7, 6), floats(1, 2, 4, 5, 4)
+SQUARE = (numpy.eye(4) * 9 + floats(2, 4, 4)).astype("float32")
 INTS, COUNTS = below(40, 3, 5, dtype="int32") - 20, below(7, 3, 5, dtype="int32") + 1
 BOXES = numpy.array([[0, 0, 2, 2], [0, 0, 2, 2.1], [3, 3, 4, 4], [0.1, 0, 2, 2]], "float32")
 REGIONS = numpy.array([[0, 0.5, 0.5, 5, 4], [0, 1, 2, 3, 6], [0, 0, 0, 6, 5]], "float32")
@@ -244,6 +245,11 @@ PRODUCTS: dict[str, Case] = {
         numpy.array([0, 0, 1], "int32"),
         numpy.array([2, 3, 4], "int32"),
     ),
+    "linalg.cholesky": case(relax.linalg.cholesky, SQUARE),
+    "linalg.lu_factor": case(relax.linalg.lu_factor, SQUARE),
+    "linalg.qr_factor": case(relax.linalg.qr_factor, floats(2, 4, 3)),
+    "linalg.multiply_q": case(relax.linalg.multiply_q, SQUARE / 9, floats(2, 4), floats(2, 4, 3)),
+    "linalg.solve_triangular": case(relax.linalg.solve_triangular, SQUARE, floats(2, 4, 3)),
     "nn.conv1d": case(lambda x, w: relax.nn.conv1d(x, w, padding=1), LINE, floats(3, 4, 3)),
     "nn.conv2d": case(lambda x, w: relax.nn.conv2d(x, w, (2, 1), (1, 0, 2, 1)), IMAGE, floats(6, 4, 3, 3)),
     "nn.conv2d depthwise": case(lambda x, w: relax.nn.conv2d(x, w, groups=4), IMAGE, floats(4, 1, 3, 3)),

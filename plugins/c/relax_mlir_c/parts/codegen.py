@@ -13,6 +13,7 @@ from relax_mlir.bindings.navigation import symbol_name
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.dialect import all_ops
 from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.dialects.core.verifier import call_of
 from relax_mlir.passes.core.pipeline import Pipeline
 from relax_mlir.passes.graph.partition.codegen import Codegen, ObjectCode, PatternRow, register_codegen
 from relax_mlir.passes.graph.partition.options import CodegenOption
@@ -22,6 +23,7 @@ from relax_mlir.runtime.cpu import cpu_identity
 from relax_mlir.support.c_compiler import USUAL_FLAGS, compile_objects, compiler_version, find_compiler
 from relax_mlir.targets.core.code import find_backend, stages_of
 from relax_mlir.targets.core.registry import parse_target
+from relax_mlir.targets.default.legalize_decompositions import needs_lapack
 
 from .constants import lift_constants
 
@@ -39,7 +41,7 @@ def can_write(match: Match) -> bool | str:
             return "a result is not a tensor"
         if info.shape is None or None in info.shape:
             return "the sizes of a result are known at run time only"
-    return True
+    return "LAPACK computes it" if needs_lapack(call_of(match.op().definition, match.root)) else True
 
 
 def _patterns() -> list[PatternRow]:

@@ -27,6 +27,12 @@ no_gradient(
     _relax("append_pages append_pages_quantized paged_attention"),
     "pages are state of a generation: differentiate nn.attention_var_len for packed sequences",
 )
+no_gradient(
+    [f"relax.linalg.{name}" for name in (
+        "cholesky eig eigh hessenberg ldl_factor ldl_solve lu_factor multiply_q pivoted_qr qr_factor schur "
+        "solve_triangular solve_tridiagonal svd tridiagonal").split()],
+    "decompositions have no rule here: torch and jax differentiate theirs",
+)  # fmt: skip
 no_gradient(_relax("assert_op print"), "it has no result")
 no_gradient(_relax("random_key"), "it draws a new number at each call, without operands")
 no_gradient(_relax("bitcast"), "it reinterprets the bits of numbers")
