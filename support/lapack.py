@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LAPACK for CPUs: the shared library of the package scipy-openblas32, whose functions compiled code calls."""
+"""LAPACK for CPUs: the shared library of the package scipy-openblas32, for calls from compiled code."""
 
 from __future__ import annotations
 

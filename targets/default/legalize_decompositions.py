@@ -20,7 +20,7 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ...support.lapack import INSTALL
 
-#: Operators that LAPACK alone computes.
+#: Operators without loops, which need LAPACK.
 WITHOUT_LOOPS = "pivoted_qr eigh svd eig schur hessenberg tridiagonal solve_tridiagonal ldl_factor ldl_solve"
 
 

@@ -268,7 +268,7 @@ def _eigh(lapack: Lapack, a: Matrix, values: Matrix, info: Matrix, *vectors: Mat
 
 @_lapack("svd")
 def _svd(lapack: Lapack, a: Matrix, values: Matrix, info: Matrix, *vectors: Matrix) -> Number:
-    """In column-major order the memory is the transposed matrix, whose left vectors are the rows of Vᴴ."""
+    """In column-major order the memory is the transposed matrix. Its left vectors are the rows of Vᴴ."""
     m, n = a.sizes[:2]
     mode = "N" if not vectors else "A" if lapack.options.full_matrices else "S"
     if mode == "A":

@@ -35,7 +35,7 @@ def _call(node: HloNode, name: str, kinds: str, **options: object) -> list[Value
 
 
 def _parts(node: HloNode, values: Value | ComplexValue) -> list[Value | ComplexValue]:
-    """Return eigenvalues as jax receives them: those of a real matrix in two parts."""
+    """Return eigenvalues in jax's form: a real matrix has their real and imaginary parts apart."""
     return [values.real, values.imag] if isinstance(values, ComplexValue) and not has_complex(node) else [values]
 
 
