@@ -17,9 +17,9 @@ PACKAGE = __name__.partition(".")[0]
 #: Subpackages, whose folders can be in different places.
 _ROOMS = "bindings compilation dialects emit frontends passes runtime support targets tools"
 PARTS = ("", *(f".{room}" for room in _ROOMS.split()))
-#: Plug-ins of this project that run whatever the options are: derivatives, for nodes of models, and primitives, for
-#: schedules in modules.
-_PLUGINS = ("relax_mlir_training", "relax_mlir_tvm")
+#: Plug-ins of this project that run whatever the options are: converters and derivatives, for nodes of models, and
+#: primitives, for schedules in modules.
+_PLUGINS = ("relax_mlir_onnx_domains", "relax_mlir_training", "relax_mlir_tvm")
 #: Other packages that the compiler may import. A change of their files may change programs.
 _OTHERS = ("onnx", "torch", "numpy", "ml_dtypes", "llvmlite")
 _SKIPPED = frozenset({"__pycache__", "dev"})

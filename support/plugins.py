@@ -146,6 +146,7 @@ _POINTS = {
     "relax_mlir_example_npu": "codegen.example_npu",
     "relax_mlir_jax": "frontend.stablehlo",
     "relax_mlir_nvidia": "codegen.cublas codegen.cudnn",
+    "relax_mlir_onnx_domains": "onnx.ai.onnx.ml onnx.com.microsoft",
     "relax_mlir_onnxruntime": "codegen.onnxruntime",
     "relax_mlir_proof": "comparison.each comparison.reference target.reference",
     "relax_mlir_quantize": "pass.relax-requantize",

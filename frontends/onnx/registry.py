@@ -79,9 +79,10 @@ def find_converter(domain: str, name: str, version: int) -> NodeConverter | None
 
 
 def known_names(domain: str) -> list[str]:
-    """Return the operators of a domain with a converter for any version."""
+    """Return the operators of a domain with a converter for any version, including converters of plug-ins."""
     CONVERTERS.load()
     domain = "" if domain in DEFAULT_DOMAINS else domain
+    load_plugins("onnx", domain or "ai.onnx")
     return sorted(name for where, name in list(CONVERTERS.entries) if where == domain)
 
 

@@ -81,18 +81,27 @@ def test_errors_name_the_plug_in_of_a_missing_pass(name: str, package: str) -> N
     assert missing in message_of(f"rx.Pipeline('{name}')")
 
 
-DIFFERENTIATED = """
-<ir_version: 10, opset_import: ["" : 21, "ai.onnx.preview.training" : 1]>
+MODEL_OF_ONNX = """
+<ir_version: 10, opset_import: ["" : 21, "DOMAIN" : 1]>
 main (float[3] x) => (float[3] r) {
   y = Exp(x)
-  r = ai.onnx.preview.training.Gradient<xs = ["x"], y = "y">(x)
+  r = OPERATOR(x)
 }
 """
 
 
-def test_errors_name_the_plug_in_of_a_missing_onnx_operator() -> None:
-    read = f"__import__('onnx').parser.parse_model({DIFFERENTIATED!r})"
-    assert "it is in the package relax_mlir_training, which is hidden by" in message_of(f"rx.from_onnx({read})")
+@pytest.mark.parametrize(
+    ("package", "domain", "operator"),
+    [
+        ("training", "ai.onnx.preview.training", 'Gradient<xs = ["x"], y = "y">'),
+        ("onnx_domains", "ai.onnx.ml", "Scaler<offset = [0.0], scale = [1.0]>"),
+        ("onnx_domains", "com.microsoft", "Gelu"),
+    ],
+)
+def test_errors_name_the_plug_in_of_a_missing_onnx_operator(package: str, domain: str, operator: str) -> None:
+    model = MODEL_OF_ONNX.replace("DOMAIN", domain).replace("OPERATOR", f"{domain}.{operator}")
+    read = f"__import__('onnx').parser.parse_model({model!r})"
+    assert f"it is in the package relax_mlir_{package}, which is hidden by" in message_of(f"rx.from_onnx({read})")
 
 
 QUANTIZED = """

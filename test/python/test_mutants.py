@@ -110,7 +110,10 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("passes/graph/relax_inline.py", "test/passes/relax-inline.py"),
         ("passes/core/pipeline.py", "test/python/test_pipeline.py"),
         ("passes/graph/fuse/block.py", "test/python/passes/test_tir_fuse.py"),
-        ("frontends/onnx/operators/microsoft_attention.py", "test/python/frontends/onnx/test_attention.py"),
+        (
+            "plugins/onnx_domains/relax_mlir_onnx_domains/microsoft/attention.py",
+            "test/python/frontends/onnx/test_attention.py",
+        ),
         ("emit/windows.py", "test/python/targets/test_legalize_pool.py"),
         ("targets/default/legalize_softmax.py", "test/python/targets/test_legalize_softmax.py"),
         ("targets/default/intrinsics.py", "test/python/passes/test_lower_intrinsics.py"),

@@ -19,9 +19,8 @@ from plugin_tests import NEEDED
 
 #: Public modules: these, and the modules of these packages. docs/versions.md says what that means.
 PUBLIC = (
-    "bindings compilation dialects emit frontends.core frontends.front_end frontends.module frontends.onnx.export "
-    "frontends.onnx.importer frontends.onnx.onnx_node frontends.onnx.order frontends.onnx.problems "
-    "frontends.onnx.tensor_data frontends.reader passes.core passes.evaluate passes.graph.decompose.registry "
+    "bindings compilation dialects emit frontends.core frontends.front_end frontends.module frontends.onnx "
+    "frontends.reader passes.core passes.evaluate passes.graph.decompose.registry "
     "passes.graph.decompose.tensor_formulas passes.graph.gradient_rules passes.graph.layout.conversion "
     "passes.graph.outline_tensors.plain_functions passes.graph.params passes.graph.partition "
     "passes.graph.partition_stages passes.graph.parts passes.graph.quantization passes.graph.recipes "

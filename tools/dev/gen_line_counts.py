@@ -31,7 +31,7 @@ class Capability(NamedTuple):
 
 
 CAPABILITIES = (
-    Capability("ONNX, in and out", "frontends/onnx", ""),
+    Capability("ONNX, in and out", "frontends/onnx plugins/onnx_domains/relax_mlir_onnx_domains", ""),
     Capability(
         "torch: export and compile",
         "plugins/torch/relax_mlir_torch",

@@ -37,6 +37,8 @@ ELSEWHERE = {
     "passes/kernels/schedule": ("test_schedule", "test_plan", "tir_plan", "tir_apply_plan"),
     "passes/graph/layout": ("test_convert_layout", "relax_convert_layout"),
     "passes/graph/layout/rules": ("test_convert_layout", "relax_convert_layout"),
+    "plugins/onnx_domains/relax_mlir_onnx_domains/microsoft": ("test_microsoft",),
+    "plugins/onnx_domains/relax_mlir_onnx_domains/ml": ("test_ml",),
     "plugins/training/relax_mlir_training/gradient": ("test_gradients", "test_gradient_loops", "relax_gradient"),
     "plugins/training/relax_mlir_training/gradient/rules": ("test_gradients",),
     "plugins/training/relax_mlir_training": ("test_training", "test_fine_tuning"),

@@ -64,7 +64,7 @@ class UnitCompiler:
     def is_worth_processes(self, count: int, own: Sequence[Unit]) -> bool:
         """Check whether workers would compile `count` units earlier than this process.
 
-        `own` are the units without those that many programs share: idle processes may have begun with the latter.
+        `own` leaves out the units that many programs share. Idle processes may have compiled these already.
         """
         if self.options.jobs == 1 or count < 2:
             return False

@@ -6,11 +6,12 @@ Each quantized tensor has three consecutive inputs: elements, scale, and zero po
 
 from __future__ import annotations
 
-from ....bindings.ir import Value
-from ..prelude import OnnxNode, Outputs, Tensor, const, register_onnx, relax
-from .microsoft_as_onnx import as_onnx, as_onnx_of_images
-from .products import as_f32, shifted, with_bias
-from .quantization import dynamic_quantized
+from relax_mlir.bindings.ir import Value
+from relax_mlir.frontends.onnx.operators.products import as_f32, shifted, with_bias
+from relax_mlir.frontends.onnx.operators.quantization import dynamic_quantized
+from relax_mlir.frontends.onnx.prelude import OnnxNode, Outputs, Tensor, const, register_onnx, relax
+
+from .as_onnx import as_onnx, as_onnx_of_images
 
 _DOMAIN = "com.microsoft"
 

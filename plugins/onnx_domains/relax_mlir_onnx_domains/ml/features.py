@@ -6,17 +6,27 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-from ....dialects.core.infos import is_float
-from ....support.suggest import counted
-from ...core.control.run_time_items import require
-from ...core.texts import looked_up, numbered
-from ...core.values import Array, Texts
-from ..input_sizes import integers
-from ..prelude import OnnxNode, Outputs, Tensor, Value, const, info_of, joined, register_onnx, relax
-from ..tensor_data import TensorProto
-from ..texts import held_of
-from . import key_tables
-from .products import as_f32
+from relax_mlir.dialects.core.infos import is_float
+from relax_mlir.frontends.core.control.run_time_items import require
+from relax_mlir.frontends.core.texts import looked_up, numbered
+from relax_mlir.frontends.core.values import Array, Texts
+from relax_mlir.frontends.onnx.input_sizes import integers
+from relax_mlir.frontends.onnx.operators import key_tables
+from relax_mlir.frontends.onnx.operators.products import as_f32
+from relax_mlir.frontends.onnx.prelude import (
+    OnnxNode,
+    Outputs,
+    Tensor,
+    Value,
+    const,
+    info_of,
+    joined,
+    register_onnx,
+    relax,
+)
+from relax_mlir.frontends.onnx.tensor_data import TensorProto
+from relax_mlir.frontends.onnx.texts import held_of
+from relax_mlir.support.suggest import counted
 
 _ML = "ai.onnx.ml"
 #: Keys or values: numbers, or a list of strings.

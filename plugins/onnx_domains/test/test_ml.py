@@ -9,12 +9,11 @@ from typing import Any
 import numpy
 import onnx
 import pytest
+import relax_mlir as rx
 from against_onnxruntime import Compared
 from emulated_gpu import run_emulated
 from node_suite import Case, cases, check
 from onnx import helper, numpy_helper
-
-import relax_mlir as rx
 
 rng = numpy.random.default_rng(11)
 TRANSFORMS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.values import Output, Tensor, as_values
-from ..prelude import OnnxNode, Outputs, Value, register_onnx, relax
-from ..registry import find_converter
-from .norms import layer_norm, rms_norm
+from relax_mlir.frontends.core.values import Output, Tensor, as_values
+from relax_mlir.frontends.onnx.operators.norms import layer_norm, rms_norm
+from relax_mlir.frontends.onnx.prelude import OnnxNode, Outputs, Value, register_onnx, relax
+from relax_mlir.frontends.onnx.registry import find_converter
 
 _DOMAIN = "com.microsoft"
 #: Version of ONNX's operators. Later versions do not differ for these uses.

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ...core.values import Texts
-from ..prelude import OnnxNode, Tensor, Value, const, like, relax
+from relax_mlir.frontends.core.values import Texts
+from relax_mlir.frontends.onnx.prelude import OnnxNode, Tensor, Value, const, like, relax
 
 
 def post_transform(node: OnnxNode) -> str:

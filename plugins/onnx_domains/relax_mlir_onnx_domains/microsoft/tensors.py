@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ....dialects.relax.infer.slices import OPEN
-from ...core.matrices import System, identity
-from ...core.sizes import (
+from relax_mlir.dialects.relax.infer.slices import OPEN
+from relax_mlir.frontends.core.matrices import System, identity
+from relax_mlir.frontends.core.sizes import (
     Size,
     as_tensor,
     broadcast,
@@ -23,8 +23,20 @@ from ...core.sizes import (
     sliced,
     times,
 )
-from ..input_sizes import integers
-from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, info_of, like, part, register_onnx, relax
+from relax_mlir.frontends.onnx.input_sizes import integers
+from relax_mlir.frontends.onnx.prelude import (
+    OnnxNode,
+    Outputs,
+    Tensor,
+    Value,
+    cast,
+    const,
+    info_of,
+    like,
+    part,
+    register_onnx,
+    relax,
+)
 
 _DOMAIN = "com.microsoft"
 

@@ -8,14 +8,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ....dialects.core.infos import TensorInfo
-from ....emit import loops
-from ....emit.numbers import Number, constant, select
-from ...core.control.scf_regions import truth
-from ...core.values import Array
-from ..prelude import OnnxNode, Outputs, Tensor, const, info_of, register_onnx, relax
-from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
-from .products import as_f32
+from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.emit import loops
+from relax_mlir.emit.numbers import Number, constant, select
+from relax_mlir.frontends.core.control.scf_regions import truth
+from relax_mlir.frontends.core.values import Array
+from relax_mlir.frontends.onnx.operators.products import as_f32
+from relax_mlir.frontends.onnx.prelude import OnnxNode, Outputs, Tensor, const, info_of, register_onnx, relax
+
+from .scores import above, class_labels, largest, post_transform, transformed, two_classes
 
 _ML = "ai.onnx.ml"
 

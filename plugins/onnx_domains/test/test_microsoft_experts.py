@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy
 import pytest
+import relax_mlir as rx
 from against_onnxruntime import Compared, one_node
 from fixed_inputs import with_constants
-
-import relax_mlir as rx
 
 _DOMAIN = "com.microsoft"
 _EXPERTS, _SIZE, _INNER = 4, 8, 6

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy
 import pytest
-from against_onnxruntime import Compared, one_node
-
 import relax_mlir as rx
+from against_onnxruntime import Compared, one_node
 
 _DOMAIN = "com.microsoft"
 _BATCH, _KEYS, _VALUES = 2, 4, 3

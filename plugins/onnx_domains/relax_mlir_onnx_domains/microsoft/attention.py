@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....dialects.core.symbols import equal
-from ...core.control.scf_regions import scalar_of
-from ...core.sizes import as_tensor, size_of, zeros
-from ..prelude import OnnxNode, Outputs, Tensor, Value, const, part, register_onnx, relax
-from .attention import (
+from relax_mlir.dialects.core.symbols import equal
+from relax_mlir.frontends.core.control.scf_regions import scalar_of
+from relax_mlir.frontends.core.sizes import as_tensor, size_of, zeros
+from relax_mlir.frontends.onnx.operators.attention import (
     Visible,
     attend,
     check_heads,
@@ -21,7 +20,8 @@ from .attention import (
     split_heads,
     within,
 )
-from .products import shifted
+from relax_mlir.frontends.onnx.operators.products import shifted
+from relax_mlir.frontends.onnx.prelude import OnnxNode, Outputs, Tensor, Value, const, part, register_onnx, relax
 
 # Type in which onnxruntime computes softmax. These operators are onnxruntime's own.
 _PRECISION = {"f16": "f32", "bf16": "f32"}

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ....dialects.core.infos import TensorInfo
-from ....emit import loops
-from ....emit.numbers import Number, as_index, constant, minimum
-from ..prelude import OnnxNode, Tensor, const, info_of
-from .ml_forest import Forest
+from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.emit import loops
+from relax_mlir.emit.numbers import Number, as_index, constant, minimum
+from relax_mlir.frontends.onnx.prelude import OnnxNode, Tensor, const, info_of
+
+from .forest import Forest
 
 #: Number of concurrent descents: several rows through one tree, or a remaining row through several trees.
 _LANES = 8

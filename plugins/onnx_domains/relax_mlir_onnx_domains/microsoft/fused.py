@@ -5,12 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.sizes import size_of, zeros
-from ..prelude import OnnxNode, Outputs, Tensor, cast, const, info_of, register_onnx, register_rows, relax
-from .activations import activated, scaled_silu
-from .attention import positions
-from .microsoft_as_onnx import as_onnx, as_onnx_of_images, channels_first, channels_last
-from .norms import normalized_by_squares, normalized_layers, per_channel, wanted
+from relax_mlir.frontends.core.sizes import size_of, zeros
+from relax_mlir.frontends.onnx.operators.activations import activated, scaled_silu
+from relax_mlir.frontends.onnx.operators.attention import positions
+from relax_mlir.frontends.onnx.operators.norms import normalized_by_squares, normalized_layers, per_channel, wanted
+from relax_mlir.frontends.onnx.prelude import (
+    OnnxNode,
+    Outputs,
+    Tensor,
+    cast,
+    const,
+    info_of,
+    register_onnx,
+    register_rows,
+    relax,
+)
+
+from .as_onnx import as_onnx, as_onnx_of_images, channels_first, channels_last
 
 _DOMAIN = "com.microsoft"
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy
 import onnx
 import pytest
+import relax_mlir as rx
 from against_onnxruntime import Compared, one_node
 from fixed_inputs import with_constants
-
-import relax_mlir as rx
 
 _DOMAIN = "com.microsoft"
 

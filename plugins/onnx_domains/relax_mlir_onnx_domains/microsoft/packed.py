@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from ....dialects.core.infos import is_float
-from ....support.suggest import counted
-from ...core.sizes import sizes_of, stated
-from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, register_onnx, relax
+from relax_mlir.dialects.core.infos import is_float
+from relax_mlir.frontends.core.sizes import sizes_of, stated
+from relax_mlir.frontends.onnx.prelude import OnnxNode, Outputs, Tensor, Value, cast, const, register_onnx, relax
+from relax_mlir.support.suggest import counted
 
 _DOMAIN = "com.microsoft"
 _WIDTHS = (2, 4, 8)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...core.grouped_products import grouped_product
-from ...core.sizes import product, reshaped, sizes_of, times
-from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, like, register_onnx, relax
+from relax_mlir.frontends.core.grouped_products import grouped_product
+from relax_mlir.frontends.core.sizes import product, reshaped, sizes_of, times
+from relax_mlir.frontends.onnx.prelude import OnnxNode, Outputs, Tensor, Value, cast, const, like, register_onnx, relax
 
 _DOMAIN = "com.microsoft"
 _ACTIVATIONS = {

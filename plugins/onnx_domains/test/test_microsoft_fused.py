@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy
 import pytest
+import relax_mlir as rx
 from against_onnxruntime import Compared, one_node
 from compiling import array
 from fixed_inputs import with_constants
-
-import relax_mlir as rx
 
 _DOMAIN = "com.microsoft"
 _RANDOM = numpy.random.default_rng(13)

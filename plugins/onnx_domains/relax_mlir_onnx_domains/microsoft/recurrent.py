@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....dialects.core.symbols import Dim
-from ..prelude import Tensor, part, register_rows, relax
-from .activations import Activation
-from .quantization import dynamic_quantized
-from .recurrent import Cell, LstmCell, Recurrent, Weights
+from relax_mlir.dialects.core.symbols import Dim
+from relax_mlir.frontends.onnx.operators.activations import Activation
+from relax_mlir.frontends.onnx.operators.quantization import dynamic_quantized
+from relax_mlir.frontends.onnx.operators.recurrent import Cell, LstmCell, Recurrent, Weights
+from relax_mlir.frontends.onnx.prelude import Tensor, part, register_rows, relax
 
 
 class _DirectionWeights(NamedTuple):

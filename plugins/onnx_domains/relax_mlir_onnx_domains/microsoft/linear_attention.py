@@ -5,9 +5,21 @@ from __future__ import annotations
 
 import math
 
-from ...core.control.recurrent_loops import run_steps
-from ...core.sizes import Size, minus, plus, reshaped, sizes_of, sliced, zeros
-from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, joined, like, part, register_onnx, relax
+from relax_mlir.frontends.core.control.recurrent_loops import run_steps
+from relax_mlir.frontends.core.sizes import Size, minus, plus, reshaped, sizes_of, sliced, zeros
+from relax_mlir.frontends.onnx.prelude import (
+    OnnxNode,
+    Outputs,
+    Tensor,
+    Value,
+    cast,
+    const,
+    joined,
+    like,
+    part,
+    register_onnx,
+    relax,
+)
 
 _DOMAIN = "com.microsoft"
 #: The rules of an update: whether the state decays, and whether the state's own answer is subtracted.

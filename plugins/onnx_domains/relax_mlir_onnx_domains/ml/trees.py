@@ -7,12 +7,24 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ....support.suggest import counted
-from ...core.values import Texts
-from ..prelude import OnnxNode, Outputs, Tensor, cast, const, info_of, part, register_onnx, relax, wide_float
-from .ml_forest import MODES, Decision, Forest
-from .ml_scores import Labels, above, class_labels, largest, post_transform, transformed, two_classes
-from .ml_tree_walks import layout_of, walked
+from relax_mlir.frontends.core.values import Texts
+from relax_mlir.frontends.onnx.prelude import (
+    OnnxNode,
+    Outputs,
+    Tensor,
+    cast,
+    const,
+    info_of,
+    part,
+    register_onnx,
+    relax,
+    wide_float,
+)
+from relax_mlir.support.suggest import counted
+
+from .forest import MODES, Decision, Forest
+from .scores import Labels, above, class_labels, largest, post_transform, transformed, two_classes
+from .tree_walks import layout_of, walked
 
 _ML = "ai.onnx.ml"
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
