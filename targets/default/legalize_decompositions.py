@@ -26,7 +26,9 @@ WITHOUT_LOOPS = "pivoted_qr eigh svd eig schur hessenberg tridiagonal solve_trid
 
 def needs_lapack(call: Call) -> bool:
     """Return True if no loops compute an operator's call."""
-    return call.definition.name.removeprefix("linalg.") in WITHOUT_LOOPS.split() or call.attributes.get("complex", False)
+    return call.definition.name.removeprefix("linalg.") in WITHOUT_LOOPS.split() or call.attributes.get(
+        "complex", False
+    )
 
 
 @register_legalize([f"relax.linalg.{name}" for name in WITHOUT_LOOPS.split()])

@@ -171,15 +171,19 @@ def _write_identity(matrix: Matrix) -> None:
     matrix.fill(lambda i, j, *part: select((i == j) & (part[0] == 0) if part else i == j, one, zero))
 
 
+def _copy_triangle(a: Matrix, target: Matrix, *, is_upper: bool) -> None:
+    """Copy a triangle, and write zeros beside it."""
+    zero = a.real(0.0)
+    target.fill(lambda i, j, *part: select(j < i if is_upper else j > i, zero, a[(i, j, *part)]))
+
+
 # ---- factorizations and systems ----
 
 
 @_lapack("cholesky")
 def _cholesky(lapack: Lapack, a: Matrix, factor: Matrix, info: Matrix) -> Number:
     """The lower triangle in row-major order is the upper one in column-major order, and its factor likewise."""
-    is_upper = lapack.options.upper
-    zero = a.real(0.0)
-    factor.fill(lambda i, j, *part: select(j < i if is_upper else j > i, zero, a[(i, j, *part)]))
+    _copy_triangle(a, factor, is_upper=lapack.options.upper)
     n = a.rows
     return lapack.by_columns("potrf_work", lapack.uplo(flipped=True), n, factor, n)
 
@@ -230,7 +234,7 @@ def _solve_tridiagonal(lapack: Lapack, *matrices: Matrix) -> Number:
 
 @_lapack("ldl_factor")
 def _ldl_factor(lapack: Lapack, a: Matrix, ld: Matrix, pivots: Matrix, info: Matrix) -> Number:
-    ld.fill(lambda i, j: select(j > i, a.real(0.0), a[i, j]))
+    _copy_triangle(a, ld, is_upper=False)
     return lapack.by_rows("sytrf", "L", a.rows, ld, a.rows, pivots)
 
 
@@ -241,6 +245,14 @@ def _ldl_solve(lapack: Lapack, ld: Matrix, pivots: Matrix, b: Matrix, x: Matrix)
 
 
 # ---- eigenvalues and singular values ----
+
+
+def _if_finite(a: Matrix, call: Callable[[], Number]) -> Number:
+    """Call LAPACK if all elements are finite. Of others its loops need not end, and results need not be NaN."""
+    add = lambda *at: at[-1] + (a[at[:-1]] - a[at[:-1]])  # noqa: E731
+    distance: Number = loops.nest(a.sizes, add, a.real(0.0))[0]
+    otherwise = lambda: constant(-1, "i32")  # noqa: E731
+    return loops.when(distance == 0.0, call, otherwise, [ir.IntegerType.get_signless(32)])[0]
 
 
 @register_legalize("relax.linalg.eigh", target="llvm")
@@ -260,10 +272,10 @@ def eigh(call: LegalizeCall) -> Legalized:
 
 
 def _eigh(lapack: Lapack, a: Matrix, values: Matrix, info: Matrix, *vectors: Matrix) -> Number:
-    work = vectors[0] if vectors else lapack.scratch(a.sizes)
-    work.copy(a)
-    mode = "V" if vectors else "N"
-    return lapack.by_columns("syevd heevd", mode, lapack.uplo(flipped=True), a.rows, work, a.rows, values)
+    work, n = vectors[0] if vectors else lapack.scratch(a.sizes), a.rows
+    _copy_triangle(a, work, is_upper=lapack.options.upper)
+    mode, uplo = "V" if vectors else "N", lapack.uplo(flipped=True)
+    return _if_finite(work, lambda: lapack.by_columns("syevd heevd", mode, uplo, n, work, n, values))
 
 
 @_lapack("svd")
@@ -276,7 +288,8 @@ def _svd(lapack: Lapack, a: Matrix, values: Matrix, info: Matrix, *vectors: Matr
             _write_identity(matrix)
     u, vh = vectors or (values, values)
     rows = m if not vectors else u.columns
-    return lapack.by_columns("gesdd", mode, n, m, lapack.copy(a), n, values, vh, n, u, rows)
+    work = lapack.copy(a)
+    return _if_finite(work, lambda: lapack.by_columns("gesdd", mode, n, m, work, n, values, vh, n, u, rows))
 
 
 @_lapack("eig")
@@ -286,23 +299,13 @@ def _eig(lapack: Lapack, a: Matrix, values: Matrix, info: Matrix, *vectors: Matr
     computed = vectors if lapack.is_complex else tuple(lapack.scratch(a.sizes) for _ in vectors)
     sides = iter(computed)
     left, right = (next(sides) if mode == "V" else values for mode in modes)
-    parts, i32 = _parts_of_values(lapack, values), ir.IntegerType.get_signless(32)
-    work = lapack.copy(a)
-    # LAPACK's balancing need not end for numbers that are not finite.
-    call = lambda: lapack.by_rows("geev", *modes, n, work, n, *parts, left, n, right, n)  # noqa: E731
-    code = loops.when(_is_finite(a), call, lambda: constant(-1, "i32"), [i32])[0]
+    parts, work = _parts_of_values(lapack, values), lapack.copy(a)
+    code = _if_finite(work, lambda: lapack.by_rows("geev", *modes, n, work, n, *parts, left, n, right, n))
     if not lapack.is_complex:
         _interleave(parts, values)
         for matrix, result in zip(computed, vectors, strict=True):
             _spread_pairs(matrix, parts[1], result)
     return code
-
-
-def _is_finite(a: Matrix) -> Number:
-    """Return True if all elements of a matrix are finite: the others differ from themselves by NaN."""
-    add = lambda *at: at[-1] + (a[at[:-1]] - a[at[:-1]])  # noqa: E731
-    distance: Number = loops.nest(a.sizes, add, a.real(0.0))[0]
-    return distance == 0.0
 
 
 def _parts_of_values(lapack: Lapack, values: Matrix) -> list[Matrix]:
@@ -333,7 +336,7 @@ def _schur(lapack: Lapack, a: Matrix, t: Matrix, values: Matrix, info: Matrix, z
     n, null = a.rows, constant(0, "i64")
     selected = lapack.scratch([1], ir.IntegerType.get_signless(32))
     parts = _parts_of_values(lapack, values)
-    code = lapack.by_rows("gees", "V", "N", null, n, t, n, selected, *parts, z, n)
+    code = _if_finite(t, lambda: lapack.by_rows("gees", "V", "N", null, n, t, n, selected, *parts, z, n))
     if not lapack.is_complex:
         _interleave(parts, values)
     return code
