@@ -56,8 +56,7 @@ def test_factors_multiply_to_the_matrix(dtype: str, shape: tuple[int, ...], defa
     run = functools.partial(run_linalg, default_rules=default_rules)
     a = draw(dtype, *shape)
     lu, pivots, _ = run("lu_factor", "cii", a)
-    m, k = shape[-2], pivots.shape[-1]
-    swapped = a.copy()
+    m, k, swapped = shape[-2], pivots.shape[-1], a.copy()
     for place in numpy.ndindex(*shape[:-2]):
         for row, pivot in enumerate(pivots[place]):
             swapped[place][[row, pivot - 1]] = swapped[place][[pivot - 1, row]]
@@ -71,14 +70,13 @@ def test_factors_multiply_to_the_matrix(dtype: str, shape: tuple[int, ...], defa
 @pytest.mark.parametrize("upper", [False, True])
 def test_cholesky_factors_and_triangular_systems(dtype: str, upper: bool, default_rules: bool) -> None:
     run = functools.partial(run_linalg, default_rules=default_rules)
-    a = draw(dtype, 2, 3, 5, 5)
+    a, b = draw(dtype, 2, 3, 5, 5), draw(dtype, 2, 3, 5, 2)
     positive = (a @ adjoint(a) + 5 * numpy.eye(5)).astype(dtype)
     half = numpy.triu if upper else numpy.tril
     factor, info = run("cholesky", "ci", half(positive), upper=upper)
     agree(adjoint(factor) @ factor if upper else factor @ adjoint(factor), positive)
     assert not info.any() and run("cholesky", "ci", -positive, upper=upper)[1].tolist() == [[1] * 3] * 2
     turned = {"none": lambda x: x, "transpose": lambda x: numpy.swapaxes(x, -1, -2), "adjoint": adjoint}
-    b = draw(dtype, 2, 3, 5, 2)
     for form, turn in turned.items():
         agree(turn(half(positive)) @ run("solve_triangular", "c", positive, b, upper=upper, transpose=form)[0], b)
     (x,) = run("solve_triangular", "c", positive / 20, b, upper=upper, unit_diagonal=True)
