@@ -93,7 +93,7 @@ def program(launches: int) -> rx.Executable:
 def seconds_of_a_call(launches: int, graphs: bool = False) -> float:
     run = rx.runtime.Executable(program(launches)._artifact, graphs=graphs)
     copying: Any = run.copying()["main"].packed
-    (given,), _ = copying._uploaded([numpy.zeros((64, 64), "float32")])
+    (given,), _ = copying._upload([numpy.zeros((64, 64), "float32")])
     packed = run["main"].packed
     packed(given)
     times = []

@@ -201,7 +201,7 @@ class Handles:
         """Mark the handles of erased operations after a change of the module."""
         self._forget_those_gone()
         self._operations = [each for each in self._operations if each() is not None]
-        values, without_results = _left(self.owner.operation)
+        values, without_results = _list_remaining(self.owner.operation)
         for each in self._values:
             value = each()
             # A new value may occupy the same memory. It then has at least the same operation name.
@@ -243,7 +243,7 @@ def _reason(holder: object) -> str:
     return "" if holder is None else str(object.__getattribute__(holder, "reason"))
 
 
-def _left(root: Operation) -> tuple[dict[int, str], list[Operation]]:
+def _list_remaining(root: Operation) -> tuple[dict[int, str], list[Operation]]:
     """Return a module's values (by hash, with the operation's name), and its operations with regions but without
     results.
 

@@ -114,7 +114,7 @@ class KeptDescription:
     def __init__(self, module: Module, names: Iterable[str]) -> None:
         """Serialize a module built with `spell=irdl_name` from operations `without_clashes`, and restore its names."""
         spelled = {irdl_name(name): name for name in names if irdl_name(name) != name}
-        symbols = [string_value(op.attributes["sym_name"]) for op in _described(module)]
+        symbols = [string_value(op.attributes["sym_name"]) for op in _describe(module)]
         # Names by position: asking hundreds of operations for their names takes longer than reading them.
         self._names = {place: spelled[name] for place, name in enumerate(symbols) if name in spelled}
         stream = io.BytesIO()
@@ -130,12 +130,12 @@ class KeptDescription:
         return module
 
     def _name(self, module: Module) -> None:
-        described = _described(module)
+        described = _describe(module)
         for place, name in self._names.items():
             described[place].attributes["sym_name"] = ir.StringAttr.get(name, module.context)
 
 
-def _described(module: Module) -> Sequence[OpView]:
+def _describe(module: Module) -> Sequence[OpView]:
     """Return the declarations of a dialect's IRDL module: types, attributes and operations."""
     return module.body.operations[0].regions[0].blocks[0].operations
 

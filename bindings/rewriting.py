@@ -251,7 +251,7 @@ def replacement(outcome: object, types: Sequence[Type], name: str, operation: Op
         values = [_single_value(item, name, operation) for item in outcome]
     else:
         expected = "the values that replace its results (a value, an operation, a list; () where there are none)"
-        raise pattern_error(name, operation, f"returned {_shown(outcome)}: expected {expected} or UPDATED")
+        raise pattern_error(name, operation, f"returned {_describe(outcome)}: expected {expected} or UPDATED")
     if len(values) != len(types):
         raise pattern_error(name, operation, f"returned {len(values)} values for {len(types)} results")
     for index, value in enumerate(values):
@@ -301,8 +301,8 @@ def _single_value(item: object, name: str, operation: Operation) -> Value:
         return item
     if isinstance(item, (ir.Operation, ir.OpView)) and len(item.operation.results) == 1:
         return item.operation.results[0]
-    raise pattern_error(name, operation, f"returned {_shown(item)} where a value is expected")
+    raise pattern_error(name, operation, f"returned {_describe(item)} where a value is expected")
 
 
-def _shown(item: object) -> str:
+def _describe(item: object) -> str:
     return repr(item) if item is None or isinstance(item, (bool, int, str)) else f"a {type(item).__name__}"

@@ -77,11 +77,11 @@ class _FreshNames:
     def _fresh(self, usual: bytes) -> bytes:
         """Return the next free name: %0 and %arg0 continue the count, and the second %c1 becomes %c1_0."""
         counted = _COUNTED.fullmatch(usual)
-        candidates = chain([] if counted else [usual], self._numbered(counted[1] if counted else usual + b"_"))
+        candidates = chain([] if counted else [usual], self._number(counted[1] if counted else usual + b"_"))
         name = next(candidate for candidate in candidates if candidate not in self._taken)
         self._taken.add(name)
         return name
 
-    def _numbered(self, prefix: bytes) -> Iterator[bytes]:
+    def _number(self, prefix: bytes) -> Iterator[bytes]:
         for number in self._numbers.setdefault(prefix, count()):
             yield prefix + str(number).encode()

@@ -41,11 +41,11 @@ def bindings_identity() -> str:
 def _files_in(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(_described(entry) for entry in entries if entry.is_file())
+            return sorted(_describe(entry) for entry in entries if entry.is_file())
     except OSError:
         return []
 
 
-def _described(entry: os.DirEntry[str]) -> str:
+def _describe(entry: os.DirEntry[str]) -> str:
     status = entry.stat()
     return f"{entry.path} {status.st_size} {status.st_mtime_ns}"

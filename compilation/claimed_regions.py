@@ -78,14 +78,14 @@ def with_placement(options: CompileOptions, module: Module) -> CompileOptions:
     """Return the options with the measured placement of a module. Raises RelaxError without one."""
     if not options.is_measured:
         return options
-    placement = _found(options, module._owner.operation)
+    placement = _find_placement(options, module._owner.operation)
     if not ((codegens := list(_yield_installed(placement, module._owner.operation))) and placement.matches):
         return replace(options, partition=())
     explains = isinstance(options.partition, Partition) and options.partition.explain
     return replace(options, partition=Partition(tuple(codegens), plan=placement.path, explain=explains))
 
 
-def _found(options: CompileOptions, module: Operation) -> MeasuredPlacement:
+def _find_placement(options: CompileOptions, module: Operation) -> MeasuredPlacement:
     help_ = f"relax-tune model.onnx --partition=<codegens> --target='{options.target}' -o <folder> measures one"
     if options.tuned is None or isinstance(options.tuned, bool):
         raise OptionError(f"partition='{MEASURED}' needs the folder of a measured placement: tuned=", notes=[help_])
@@ -179,7 +179,7 @@ def claims_of(
         claimed_regions: list[ClaimedRegion] = []
         unnamed = 0
         for codegen in codegens:
-            regions, missed = _claimed(lowered, codegen)
+            regions, missed = _claim(lowered, codegen)
             claimed_regions += regions
             unnamed += missed
     return Claims(lowered, tuple(claimed_regions), unnamed)
@@ -194,7 +194,7 @@ def _number_operations(module: Module) -> None:
             op.attributes[PART_NUMBER] = i64_attribute(number)
 
 
-def _claimed(module: Module, codegen: str) -> tuple[list[ClaimedRegion], int]:
+def _claim(module: Module, codegen: str) -> tuple[list[ClaimedRegion], int]:
     names, copied = _names_of_matches(module, codegen), module.copy()
     chosen = (parse_codegen(codegen).codegen.name,)
     # The steps of relax-partition, which would erase the numbers.

@@ -53,10 +53,10 @@ def compile(module: Module, options: CompileOptions) -> Executable:
     if options.pipeline is None:
         options = replace(options, target=target_of_machine(options.target, options.device))
     with lock_context(module.context):
-        return _compiled(module, options)
+        return _compile(module, options)
 
 
-def _placed(module: Module, options: CompileOptions) -> CompileOptions:
+def _place(module: Module, options: CompileOptions) -> CompileOptions:
     if not options.is_measured:
         return options
     from .claimed_regions import with_placement  # most compilations have no measured placement
@@ -64,9 +64,9 @@ def _placed(module: Module, options: CompileOptions) -> CompileOptions:
     return with_placement(options, module)
 
 
-def _compiled(module: Module, options: CompileOptions) -> Executable:
+def _compile(module: Module, options: CompileOptions) -> Executable:
     find_backend(options.chosen.name)  # an unknown target fails here, before anything is lowered
-    options = _placed(module, options)
+    options = _place(module, options)
     code = options.code()
     program = cached_program(module._owner, options, code)
     compiled = partial(_built, module, options, code)
@@ -127,7 +127,7 @@ def lower(module: Module, options: CompileOptions) -> Module:
 
 def _lower(module: Module, options: CompileOptions) -> Module:
     with lock_context(module.context):
-        options = _placed(module, options)
+        options = _place(module, options)
         stages = options.stages()
         copied = _fit_copy(module, options)
         lower_in_place(copied._owner, options, stages)

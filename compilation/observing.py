@@ -47,7 +47,7 @@ class Observation:
         """Add stages that keep the definitions and add the observing functions."""
         of_graph, of_kernels = of_graph_and_kernels(stages)
         model = Stage("model", (_Told(lambda op: self._keep(op, MODEL)),))
-        kept = (replace(stage, passes=self._watched(stage)) for stage in of_graph.stages)
+        kept = (replace(stage, passes=self._watch(stage)) for stage in of_graph.stages)
         observe = Stage("observe", (_Told(self._keep_lowered), Observe()))
         return replace(stages, stages=(model, *kept, observe, *of_kernels.stages))
 
@@ -56,7 +56,7 @@ class Observation:
         assert self._held is not None
         return replace(artifact, definitions=memoryview(Module.of(self._held.operation).bytecode()))
 
-    def _watched(self, stage: Stage) -> tuple[str | Pass, ...]:
+    def _watch(self, stage: Stage) -> tuple[str | Pass, ...]:
         passes: list[str | Pass] = []
         for pass_ in stage.passes:
             if RunCodegen.name in (pass_.name if isinstance(pass_, Pass) else pass_):

@@ -64,10 +64,10 @@ def lower_in_place(
     around: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> None:
     """Run the third step, stage by stage, each inside `around(its name)`."""
-    _run(module, options, _tuned(module, options, stages, around), around)
+    _run(module, options, _tune(module, options, stages, around), around)
 
 
-def _tuned(
+def _tune(
     module: Module, options: CompileOptions, stages: Stages, around: Callable[[str], AbstractContextManager[object]]
 ) -> Stages:
     """Return the stages with the choices of a tuned program. Programs with parts of codegens have none."""
@@ -99,7 +99,7 @@ def lowered_for_code(
 
     The backend may extract kernels to compile them separately, unless instruments or a journal follow the passes.
     """
-    stages = _tuned(module, options, stages, around)
+    stages = _tune(module, options, stages, around)
     backend, listed = find_backend(options.chosen.name), list(stages)
     may_separate = stages.is_own_behind(backend.separates_after) and not _is_followed(options)
     with ExitStack() as stack:

@@ -81,20 +81,20 @@ def _is_in_range(number: float, dtype: str) -> bool:
 def _binary(op: str) -> tuple[Callable[..., object], Callable[..., object]]:
     def compute(self: Value, other: object) -> object:
         operand = _operand(other, self)
-        return NotImplemented if operand is None else _built(op, self, operand)
+        return NotImplemented if operand is None else _build(op, self, operand)
 
     def compute_reflected(self: Value, other: object) -> object:
         operand = _operand(other, self)
-        return NotImplemented if operand is None else _built(op, operand, self)
+        return NotImplemented if operand is None else _build(op, operand, self)
 
     return compute, compute_reflected
 
 
 def _unary(op: str) -> Callable[..., object]:
-    return lambda self: _built(op, self)
+    return lambda self: _build(op, self)
 
 
-def _built(op: str, *operands: Value) -> Value:
+def _build(op: str, *operands: Value) -> Value:
     try:
         ir.InsertionPoint.current  # noqa: B018  # asked for what it raises
     except ValueError:
@@ -104,7 +104,7 @@ def _built(op: str, *operands: Value) -> Value:
     return built
 
 
-def _refused(name: str) -> Callable[..., object]:
+def _make_refusal(name: str) -> Callable[..., object]:
     def refuse(self: Value, *others: object) -> object:
         if name in _QUESTIONS:
             problem = f"{_QUESTIONS[name]} {self!r} is not known while the graph is built"
@@ -142,7 +142,7 @@ def _missing(self: Value, name: str) -> object:
     raise NoSuchAttribute(f"{self!r} has no '{name}' (it has shape, dtype, ndim, type, owner, uses)")
 
 
-def _shown(self: Value) -> str:
+def _show(self: Value) -> str:
     """Return `<value of relax.exp: Tensor((n, 4), "float32")>`."""
     what = f"value of {self.what}" if isinstance(self, Result) else f"argument {ir.BlockArgument(self).arg_number}"
     return f"<{what}: {short_type(self.type)}>"
@@ -153,11 +153,11 @@ def _methods() -> dict[str, object]:
     for name, op in _BINARY.items():
         methods[f"__{name}__"], methods[f"__r{name}__"] = _binary(op)
     for name in _INSTEAD:
-        methods[f"__{name}__"] = _refused(name)
+        methods[f"__{name}__"] = _make_refusal(name)
     # NumPy would compute with an array of objects.
     methods["__array_ufunc__"] = None
     properties = {"shape": property(_shape), "dtype": property(_dtype), "ndim": property(_ndim)}
-    return {**methods, **properties, "__getattr__": _missing, "__repr__": _shown}
+    return {**methods, **properties, "__getattr__": _missing, "__repr__": _show}
 
 
 for _class in (Result, Argument):

@@ -38,7 +38,7 @@ def check_functions(module: Operation) -> bool:
     """Report invalid functions and attributes of a module at their locations. Return True if there are none."""
     functions = list(functions_within(module.operation))
     valid = [_check_signature(function) & _check_arguments(function) for function in functions]
-    valid += [_check_attributes(operation) for operation in _inside(module.operation) if _is_marked(operation)]
+    valid += [_check_attributes(operation) for operation in _walk(module.operation) if _is_marked(operation)]
     return check_prim_funcs(module) and all(valid)
 
 
@@ -50,7 +50,7 @@ def verify_ended(operation: Operation, ended_by: str, *, everywhere: bool) -> No
     """
     if not (ended := _attributes_ended_by(ended_by)):
         return
-    searched = _inside(operation) if everywhere else _parts(operation)
+    searched = _walk(operation) if everywhere else _parts(operation)
     what = f"pass {ended_by} left attributes that no later pass reads"
     with operation.context, errors_as_relax_error(operation.context, what, VerificationError) as found:
         for each in searched:
@@ -97,7 +97,7 @@ def _check_signature(function: Operation) -> bool:
     return True
 
 
-def _inside(operation: Operation) -> Iterator[Operation]:
+def _walk(operation: Operation) -> Iterator[Operation]:
     """Yield a module and its contents.
 
     The code of LLVM functions is skipped: it is long and has none of this project's attributes.
@@ -105,7 +105,7 @@ def _inside(operation: Operation) -> Iterator[Operation]:
     yield operation
     if operation.name in _MODULES:
         for inner in operations_of(body_of(operation)):
-            yield from _inside(inner)
+            yield from _walk(inner)
     elif operation.name != "llvm.func":
         yield from operations_in(operation)
 

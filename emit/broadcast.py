@@ -156,9 +156,9 @@ def load_broadcast(buffer: Value, indices: Sequence[Number]) -> Number:
     """Load the element of a buffer for an index of its broadcast result."""
     shape = loops.sizes(buffer)
     pairs = zip(shape, indices[len(indices) - len(shape) :], strict=True)
-    return loops.load(buffer, *(_below(size, place) for size, place in pairs))
+    return loops.load(buffer, *(_clamp(size, place) for size, place in pairs))
 
 
-def _below(size: Size, place: Number) -> Size:
+def _clamp(size: Size, place: Number) -> Size:
     """Return the index in a dimension that has this size or 1."""
     return select(size == 1, 0, place) if isinstance(size, Number) else 0 if size == 1 else place

@@ -112,11 +112,11 @@ class Combiner:
         while width > 1:
             width //= 2
             pairs = [vectors[at : at + 2] for at in range(0, len(vectors), 2)]
-            vectors = [self._halved(pair[0], pair[-1], width, len(pair)) for pair in pairs]
+            vectors = [self._halve(pair[0], pair[-1], width, len(pair)) for pair in pairs]
         (numbers,) = vectors
         return numbers
 
-    def _halved(self, one: Value, other: Value, width: int, count: int) -> Value:
+    def _halve(self, one: Value, other: Value, width: int, count: int) -> Value:
         """Combine the halves of each group of 2 * width lanes of both vectors, or of one vector if `count` is 1."""
         first = [lane for lane in range(count * one.type.shape[0]) if lane % (2 * width) < width]
         return self.apply(*(shuffle(one, other, [lane + shift for lane in first]) for shift in (0, width)))

@@ -44,11 +44,11 @@ def call_elementwise(
     infos = [decode(operand.type) for operand in operands]
     key = (function, *map(repr, parameters), *(str(operand.type) for operand in operands), str(result))
     if key not in known:
-        known[key] = _added(function, infos, parameters, result)
+        known[key] = _add(function, infos, parameters, result)
     return dialect.ops["call_tir"](known[key], list(operands), encode(result, ir.Context.current))
 
 
-def _added(function: ScalarFunction, infos: Sequence[Any], parameters: Sequence[object], result: TensorInfo) -> str:
+def _add(function: ScalarFunction, infos: Sequence[Any], parameters: Sequence[object], result: TensorInfo) -> str:
     context = ir.Context.current
     module = innermost(ir.InsertionPoint.current.block.owner, "builtin.module")
     plans = [broadcast_plan(info, result) for info in infos]

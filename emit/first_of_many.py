@@ -115,13 +115,13 @@ class FirstOfMany:
         for_range(0, parents, lambda i: self._sink_at(last_parent - i))
 
         def take_next(place: Number) -> Number:
-            (found,) = self._passed(place, count, before(get_record(self._found, 0)))
+            (found,) = self._skip(place, count, before(get_record(self._found, 0)))
             when(found < count, lambda: self._sink(record(found), as_index(0)))
             return found + 1
 
         repeat_while([select(self._wanted > 0, self._wanted, count)], lambda place: place < count, take_next)
 
-    def _passed(self, place: Number, count: Number, wants: Callable[[Number], Number]) -> list[Number]:
+    def _skip(self, place: Number, count: Number, wants: Callable[[Number], Number]) -> list[Number]:
         """Return the first accepted record from an index on, or the count: in blocks, then one by one."""
         last = count - 1
 

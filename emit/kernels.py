@@ -101,7 +101,7 @@ def _add(kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Type], module
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
         if isinstance(kernel, str):
             is_copied = isinstance(kernel, _Copied)
-            added = _copied(kernel, module.context) if is_copied else _parse_function(kernel, module.context)
+            added = _copy(kernel, module.context) if is_copied else _parse_function(kernel, module.context)
             name = fresh_name(string_value(added.attributes["sym_name"]), symbols)
             if not is_copied:
                 ir.InsertionPoint.current.insert(added)
@@ -132,7 +132,7 @@ def _parse_function(text: str, context: Context) -> OpView:
     return ir.Operation.parse(str(functions[0]), context=context)
 
 
-def _copied(text: str, context: Context) -> OpView:
+def _copy(text: str, context: Context) -> OpView:
     """Return the only PrimFunc of a module's text, inserted here."""
     module = ir.Module.parse(text, context=context)
     (function,) = prim_funcs_in(module.operation)

@@ -195,10 +195,10 @@ def static_and_dynamic(values: Sequence[int | Value]) -> tuple[list[int], list[V
 
 def affine_value(expression: AffineExpr, dim: Callable[[int], Value]) -> Number:
     """Return the index of an affine expression without symbols, for dimensions `dim(n)`. Divisors are positive."""
-    return value_of(expression, lambda position: numbers.number(dim(position)), _joined, numbers.as_index)
+    return value_of(expression, lambda position: numbers.number(dim(position)), _join, numbers.as_index)
 
 
-def _joined(sign: str, left: Number, right: Number) -> Number:
+def _join(sign: str, left: Number, right: Number) -> Number:
     if sign in (ADD, MUL):
         return left + right if sign == ADD else left * right
     if sign == CEILDIV:

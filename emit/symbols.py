@@ -21,11 +21,11 @@ def _atom(atom: Atom, variable: Callable[[str], Size]) -> Size:
         return variable(str(atom))
     left, *others = (emit_size(arg, variable) for arg in atom.args)
     for right in others:
-        left = _called(atom, left, right)
+        left = _call(atom, left, right)
     return left
 
 
-def _called(atom: Atom, left: Size, right: Size) -> Size:
+def _call(atom: Atom, left: Size, right: Size) -> Size:
     if atom.kind in ("min", "max"):
         return (minimum if atom.kind == "min" else maximum)(left, right)
     if isinstance(left, int) and isinstance(right, int):

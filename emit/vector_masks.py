@@ -32,7 +32,7 @@ def active_lanes(mask: Value, axis: int, indices: Value | None = None) -> Active
     along = _reduce_mask(mask, axis)
     type_ = ir.VectorType.get([along.type.shape[0]], ir.IntegerType.get_signless(64))
     if indices is None:
-        values = result_of("arith.constant", [], type_, value=_counted(type_))
+        values = result_of("arith.constant", [], type_, value=_count(type_))
     elif isinstance(indices.type.element_type, ir.IndexType):
         values = result_of("arith.index_cast", [indices], type_)
     else:
@@ -53,7 +53,7 @@ def _first_lanes(count: Number, lanes: int) -> ActiveLanes:
     return ActiveLanes(0, minimum(count, as_index(lanes)) - 1, count <= 0)
 
 
-def _counted(type_: ir.Type) -> ir.Attribute:
+def _count(type_: ir.Type) -> ir.Attribute:
     numbers = [ir.IntegerAttr.get(type_.element_type, lane) for lane in range(type_.shape[0])]
     return ir.DenseElementsAttr.get(numbers, type_)
 

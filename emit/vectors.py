@@ -30,7 +30,7 @@ def load(type_: Type, memref: Value, *at: Size, mask: Value | None = None, align
     """
     indices = list(map(as_index, at))
     if mask is None:
-        return number(result_of("vector.load", [memref, *indices], type_, **_aligned(alignment)))
+        return number(result_of("vector.load", [memref, *indices], type_, **_align(alignment)))
     nothing = spread(type_, constant(0, type_.element_type))
     return number(result_of("vector.maskedload", [memref, *indices, mask, nothing], type_))
 
@@ -38,12 +38,12 @@ def load(type_: Type, memref: Value, *at: Size, mask: Value | None = None, align
 def store(value: Value, memref: Value, *at: Size, mask: Value | None = None, alignment: int | None = None) -> None:
     indices = list(map(as_index, at))
     if mask is None:
-        ir.Operation.create("vector.store", operands=[value, memref, *indices], attributes=_aligned(alignment))
+        ir.Operation.create("vector.store", operands=[value, memref, *indices], attributes=_align(alignment))
     else:
         ir.Operation.create("vector.maskedstore", operands=[memref, *indices, mask, value])
 
 
-def _aligned(alignment: int | None) -> dict[str, Attribute]:
+def _align(alignment: int | None) -> dict[str, Attribute]:
     return {} if alignment is None else {"alignment": i64_attribute(alignment)}
 
 

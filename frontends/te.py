@@ -147,15 +147,15 @@ def _truth(value: object, what: str) -> Scalar:
 
 def all(*args: object) -> Scalar:
     """Return True if all conditions are true."""
-    return _joined("all", args, lambda x, y: x & y)
+    return _join("all", args, lambda x, y: x & y)
 
 
 def any(*args: object) -> Scalar:
     """Return True if any condition is true."""
-    return _joined("any", args, lambda x, y: x | y)
+    return _join("any", args, lambda x, y: x | y)
 
 
-def _joined(name: str, conditions: Sequence[object], join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
+def _join(name: str, conditions: Sequence[object], join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
     body(f"te.{name}")
     if not conditions:
         raise RelaxError(f"te.{name}: expected conditions, got none")

@@ -183,12 +183,12 @@ _NAMESPACES = {
 _FLAT = ("rules", "schedules", "codegens", "rewriting")
 
 
-def _by_name(defined_in: dict[str, str]) -> dict[str, str]:
+def _map_names(defined_in: dict[str, str]) -> dict[str, str]:
     return {name: module for module, names in defined_in.items() for name in names.split()}
 
 
-_EXPORTS = _by_name(_DEFINED_IN)
-_PLUGIN_EXPORTS = _by_name(_IN_PLUGINS)
+_EXPORTS = _map_names(_DEFINED_IN)
+_PLUGIN_EXPORTS = _map_names(_IN_PLUGINS)
 # Public name -> the module that it refers to.
 _MODULES = {
     "relax": "dialects.relax",
@@ -224,7 +224,7 @@ def _load_from_plugin(module: str, name: str) -> object:
 def _namespace(path: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """Return `__all__`, `__getattr__` and `__dir__` of a module of _NAMESPACES."""
     namespace = path.rpartition(".")[2]
-    known = _by_name(_NAMESPACES[namespace])
+    known = _map_names(_NAMESPACES[namespace])
     names = sorted(known)
 
     def get(name: str) -> object:
@@ -250,7 +250,7 @@ def __getattr__(name: str) -> Any:
     elif name in _PLUGIN_PACKAGES:
         value = importlib.import_module(_PLUGIN_PACKAGES[name])
     else:
-        if (inside := next((each for each in _FLAT if name in _by_name(_NAMESPACES[each])), None)) is None:
+        if (inside := next((each for each in _FLAT if name in _map_names(_NAMESPACES[each])), None)) is None:
             raise AttributeError(f"module '{__name__}' has no attribute '{name}' (it has {', '.join(__dir__())})")
         value = getattr(_import_module(inside), name)
     globals()[name] = value

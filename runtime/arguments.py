@@ -36,10 +36,10 @@ def prepared(signature: Signature, arguments: Sequence[object]) -> list[object]:
     if len(arguments) != len(signature.inputs):
         return list(arguments)  # the entry reports the error
     pairs = enumerate(zip(signature.inputs, arguments, strict=True))
-    return [_prepared(f"{signature.name}: argument #{place} '{pair[0].name}'", *pair) for place, pair in pairs]
+    return [_prepare(f"{signature.name}: argument #{place} '{pair[0].name}'", *pair) for place, pair in pairs]
 
 
-def _prepared(where: str, described: PassedValue, value: object) -> object:
+def _prepare(where: str, described: PassedValue, value: object) -> object:
     if described.kind == "tensor":
         return _tensor(where, described, value)
     if described.kind != "list" or not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
@@ -48,7 +48,7 @@ def _prepared(where: str, described: PassedValue, value: object) -> object:
         return value
     items = [each._replace(written=described.written) for each in described.items]
     pairs = enumerate(zip(items, value, strict=True))
-    found = [_prepared(f"{where} item #{place}", *pair) for place, pair in pairs]
+    found = [_prepare(f"{where} item #{place}", *pair) for place, pair in pairs]
     return value if all(one is other for one, other in zip(found, value, strict=True)) else found
 
 
@@ -137,10 +137,10 @@ def _convert_numpy(where: str, described: PassedValue, array: Array) -> ArrayOrT
         raise UnsupportedArray(f"{where} is written to, but the array is {reason}")
     if is_in_place and flags.writeable:
         return array if dtype.name in KNOWN_TO_NUMPY else tensor(array)
-    return tensor(_shared(array) if is_in_place else array.astype(dtype.newbyteorder("="), order="C"))
+    return tensor(_export_read_only(array) if is_in_place else array.astype(dtype.newbyteorder("="), order="C"))
 
 
-def _shared(array: Array) -> Array:
+def _export_read_only(array: Array) -> Array:
     """Return a read-only array in a form that can be passed, without a copy if NumPy exports its memory."""
     numpy = numpy_or_refusal("")
     try:

@@ -99,13 +99,13 @@ class Cache:
             raise ValueError(f"{self._signature.name}: {', '.join(self.names)} have to have one length, got {lengths}")
         (self._length,) = lengths
         self._room = self._length + room
-        self._arrays = [self._copied(array, place, self._room) for place, array in enumerate(arrays)]
+        self._arrays = [self._copy(array, place, self._room) for place, array in enumerate(arrays)]
         self._passed = list(map(self._rows.passed, self._arrays))
 
     def added(self, rows: int) -> None:
         self._length += rows
 
-    def _copied(self, array: ArrayOrTensor, place: int, capacity: int) -> ArrayOrTensor:
+    def _copy(self, array: ArrayOrTensor, place: int, capacity: int) -> ArrayOrTensor:
         """Return a buffer with a capacity that contains the rows of another one."""
         buffer = self._signature.grown[place]
         shape = list(array.shape)
@@ -116,7 +116,7 @@ class Cache:
 
     def _grow_to(self, capacity: int, place: int, known: Mapping[str, int]) -> ArrayOrTensor:
         if self._arrays:
-            return self._copied(self._arrays[place], place, capacity)
+            return self._copy(self._arrays[place], place, capacity)
         buffer = self._signature.grown[place]
         described = self._signature.inputs[buffer.input]
         sizes = {**known, **self._sizes}

@@ -60,7 +60,7 @@ class StructuredFunction(Function):
         self._by_name = {**self._kwargs, **states} if is_simple else None
 
     def __call__(self, *arguments: object, **named: object) -> Any:
-        results = self.flat(*self._in_pairs(self._simple(arguments, named) or self._flattened(arguments, named)))
+        results = self.flat(*self._pair(self._simple(arguments, named) or self._collect(arguments, named)))
         several = results if isinstance(results, tuple) else (results,) if len(self._described.outputs) else ()
         if self._complex_results:
             several = tuple(map(self._complex_result, range(len(several)), several))
@@ -93,14 +93,14 @@ class StructuredFunction(Function):
         is_flat = not named and len(arguments) == len(self._described.inputs)
         if is_flat and all(isinstance(argument, tvm_ffi.Tensor) for argument in arguments):
             return self.flat.prepared(*arguments)
-        return self.flat.prepared(*self._in_pairs(self._flattened(arguments, named)))
+        return self.flat.prepared(*self._pair(self._collect(arguments, named)))
 
-    def _in_pairs(self, found: list[object]) -> list[object]:
+    def _pair(self, found: list[object]) -> list[object]:
         for place, dtype, where in self._complex_inputs:
             found[place] = in_pairs(found[place], dtype, where)
         return found
 
-    def _flattened(self, arguments: Sequence[object], named: Mapping[str, object]) -> list[object]:
+    def _collect(self, arguments: Sequence[object], named: Mapping[str, object]) -> list[object]:
         found: list[object] = []
         rest = dict(named)
         own, states = arguments[: len(self._args)], list(arguments[len(self._args) :])
@@ -108,10 +108,10 @@ class StructuredFunction(Function):
             self._check_keywords(arguments, named)
         for place, tree in enumerate(self._args):
             name = self._names[place]
-            value = own[place] if place < len(own) else self._named(rest, name, tree)
+            value = own[place] if place < len(own) else self._take_named(rest, name, tree)
             _flatten(tree, value, f"{self.__name__}: argument '{name}'", found)
         for name, tree in self._kwargs.items():
-            _flatten(tree, self._named(rest, name, tree), f"{self.__name__}: argument '{name}'", found)
+            _flatten(tree, self._take_named(rest, name, tree), f"{self.__name__}: argument '{name}'", found)
         for input_ in self._described.inputs[len(found) :]:
             if states:
                 found.append(states.pop(0))
@@ -136,7 +136,7 @@ class StructuredFunction(Function):
             f"{self.__name__}({', '.join(f'{name}=...' for name in taken)})"
         )
 
-    def _named(self, rest: dict[str, object], name: str, tree: Any) -> object:
+    def _take_named(self, rest: dict[str, object], name: str, tree: Any) -> object:
         if name in rest:
             return rest.pop(name)
         if isinstance(tree, dict) and "const" in tree:

@@ -84,7 +84,7 @@ def devices_text() -> str:
     """
     listings: list[Callable[[], Sequence[str]]] = [partial(_devices_of, kind) for kind in _known_kinds()]
     listings += [partial(_devices_of_runtime, runtime) for runtime in all_runtimes()]
-    return "".join(f"{each}\n" for listed in listings for each in _described(listed))
+    return "".join(f"{each}\n" for listed in listings for each in _describe(listed))
 
 
 def _devices_of(kind: str) -> Sequence[str]:
@@ -100,7 +100,7 @@ def _devices_of_runtime(runtime: type[ExternalRuntime]) -> Sequence[str]:
         return [f"runtime '{runtime.name}' cannot list its devices: {message_of(error)}"]
 
 
-def _described(listed: Callable[[], Sequence[str]]) -> Sequence[str]:
+def _describe(listed: Callable[[], Sequence[str]]) -> Sequence[str]:
     try:
         return listed()
     except DeviceError as error:

@@ -77,14 +77,14 @@ class EventLog:
                 continue
             if kind in (KERNEL, LAUNCH):
                 # Kernels that failed in a program that continued have no end.
-                if (start := _taken(begun, whose)) is None:
+                if (start := _take(begun, whose)) is None:
                     continue
                 begin = start
             found.append(Span(kind, number, whose, begin, end))
         return found
 
 
-def _taken(begun: list[tuple[int, int]], key: int) -> int | None:
+def _take(begun: list[tuple[int, int]], key: int) -> int | None:
     """Return the start of the span with this key. Later spans without an end are dropped."""
     for place in reversed(range(len(begun))):
         if begun[place][0] == key:

@@ -47,11 +47,11 @@ def _runtime_of(external: ExternalPart) -> ExternalRuntime:
         raise ArtifactError(f"{external.label}: {error}") from error
     if cls.version != external.version:
         raise ArtifactError(f"{external.label}: its bytes are of version '{external.version}', here is '{cls.version}'")
-    runtime: ExternalRuntime = _asked(external, f"{cls.__name__}()", cls)
-    if not isinstance(missing := _asked(external, "requires()", runtime.requires, external.data), str):
+    runtime: ExternalRuntime = _ask(external, f"{cls.__name__}()", cls)
+    if not isinstance(missing := _ask(external, "requires()", runtime.requires, external.data), str):
         raise ArtifactError(
             f"{external.label}: requires() gave a {type(missing).__name__}, not what is missing as text"
-            f"{_at(runtime.requires)}"
+            f"{_place(runtime.requires)}"
         )
     if missing:
         raise ArtifactError(f"{external.label}: this machine cannot run it: {missing}")
@@ -68,7 +68,7 @@ def loaded_functions(
     found = {
         f"{external.name}.{name}": _as_called(external, name, function, native_function)
         for external, runtime in parts
-        for name, function in _loaded(external, runtime).items()
+        for name, function in _load(external, runtime).items()
     }
     for _, runtime in parts:
         if isinstance(runtime, CallingRuntime):
@@ -76,12 +76,12 @@ def loaded_functions(
     return found
 
 
-def _loaded(external: ExternalPart, runtime: ExternalRuntime) -> dict[str, Callable[..., object]]:
-    if not isinstance(found := _asked(external, "load()", runtime.load, external.data), Mapping):
+def _load(external: ExternalPart, runtime: ExternalRuntime) -> dict[str, Callable[..., object]]:
+    if not isinstance(found := _ask(external, "load()", runtime.load, external.data), Mapping):
         raise ArtifactError(
-            f"{external.label}: load() gave a {type(found).__name__}, not functions by name{_at(runtime.load)}"
+            f"{external.label}: load() gave a {type(found).__name__}, not functions by name{_place(runtime.load)}"
         )
-    given: dict[str, Callable[..., object]] = _asked(external, "what load() gave", dict, found)
+    given: dict[str, Callable[..., object]] = _ask(external, "what load() gave", dict, found)
     missing = [name for name in external.functions if name not in given]
     unknown = [name for name in given if name not in external.functions]
     if missing or unknown:
@@ -90,17 +90,17 @@ def _loaded(external: ExternalPart, runtime: ExternalRuntime) -> dict[str, Calla
         )
         raise ArtifactError(
             f"{external.label}: what load() gave {' and '.join(wrong)}; "
-            f"the part's functions are {', '.join(external.functions)}{_at(runtime.load)}"
+            f"the part's functions are {', '.join(external.functions)}{_place(runtime.load)}"
         )
     for name, function in given.items():
         if not callable(function):
             raise ArtifactError(
-                f"{external.label}: function '{name}' is a {type(function).__name__}{_at(runtime.load)}"
+                f"{external.label}: function '{name}' is a {type(function).__name__}{_place(runtime.load)}"
             )
     return dict(given)
 
 
-def _asked(external: ExternalPart, what: str, method: Callable[..., _Given], *arguments: object) -> _Given:
+def _ask(external: ExternalPart, what: str, method: Callable[..., _Given], *arguments: object) -> _Given:
     """A stranger's method, which may raise anything, or mean to end the program."""
     try:
         return method(*arguments)
@@ -152,5 +152,5 @@ def _message(error: BaseException, function: object) -> str:
     return message_of(error) if is_ours(function) else message_at(error, function)
 
 
-def _at(function: object) -> str:
+def _place(function: object) -> str:
     return "" if is_ours(function) else f" (at {place_of(function)})"

@@ -29,7 +29,7 @@ def load_libraries(libraries: Libraries, folder: str) -> None:
     loaded, problems = [], []
     for name in libraries.names:
         try:
-            loaded.append(_loaded(name, folder))
+            loaded.append(_load(name, folder))
         except ArtifactError as error:
             problems.append(str(error))
     problems += [] if problems else _problems_of_functions(libraries, loaded)
@@ -37,7 +37,7 @@ def load_libraries(libraries: Libraries, folder: str) -> None:
         raise ArtifactError("\n".join(problems))
 
 
-def _loaded(name: str, folder: str) -> ctypes.CDLL:
+def _load(name: str, folder: str) -> ctypes.CDLL:
     if name == PACKAGE:
         if not (path := find_lapack()):
             raise ArtifactError(f"the program calls LAPACK. {INSTALL}")

@@ -235,7 +235,7 @@ class _Frame:
     def __init__(self, listed: CallList, layouts: tuple[TensorLayout, ...]) -> None:
         self.layouts, self._listed = layouts, listed
         self._passed = [_NativePassed(place, *pointer) for place, pointer in listed.pointers.items()]
-        calls = [_prepared(call) for call in listed.calls]
+        calls = [_prepare(call) for call in listed.calls]
         self._calls = (_NativeCall * len(calls))(*calls)
         self._words = [self._written(call, native) for call, native in zip(listed.calls, self._calls, strict=True)]
         words = [
@@ -342,7 +342,7 @@ def _finish(call: Call, words: _Words) -> None:
     numpy.maximum(values + added, least.value, out=values)
 
 
-def _prepared(call: Call) -> _NativeCall:
+def _prepare(call: Call) -> _NativeCall:
     """Return the native call without its words."""
     is_kernel = isinstance(call.function, str)
     how = _IS_STATUS * call.is_status | _ALWAYS * call.always | _IS_KERNEL * is_kernel

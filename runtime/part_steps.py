@@ -53,21 +53,21 @@ class PartCall:
         """Return the valid steps. Problems of all other steps are appended to `problems`."""
         timed_steps: list[TimedStep] = []
         for each in self._reported:
-            step = self._checked(*each, after=timed_steps[-1].end if timed_steps else self.begin)
+            step = self._check(*each, after=timed_steps[-1].end if timed_steps else self.begin)
             if isinstance(step, StepProblem):
                 self.problems.append(step)
             else:
                 timed_steps.append(step)
         return timed_steps
 
-    def _checked(
+    def _check(
         self, name: object, nodes: object, start: object, seconds: object, after: int
     ) -> TimedStep | StepProblem:
         if (problem := problem_with_names(name, nodes)) is not None:
             return problem
         first, length = _number(start), _number(seconds)
         if length is None or (first is None and start is not None):
-            text = f"begins at {_described(start)} and takes {_described(seconds)}, which are no seconds"
+            text = f"begins at {_describe(start)} and takes {_describe(seconds)}, which are no seconds"
             return StepProblem("numbers", f"{_title(name)} {text}")
         if length < 0:
             return StepProblem("negative", f"{_title(name)} takes {length:g} s")
@@ -153,15 +153,15 @@ def notes_on_steps(problems: Iterable[tuple[str, StepProblem]]) -> list[str]:
 
 def problem_with_names(name: object, nodes: object) -> StepProblem | None:
     if not (isinstance(name, str) and name):
-        return StepProblem("name", f"a step is called {_described(name)}: a name is text")
+        return StepProblem("name", f"a step is called {_describe(name)}: a name is text")
     if not (isinstance(nodes, (tuple, list)) and all(isinstance(node, str) for node in nodes)):
-        return StepProblem("nodes", f"{_title(name)} is of the nodes {_described(nodes)}: a list of names is needed")
+        return StepProblem("nodes", f"{_title(name)} is of the nodes {_describe(nodes)}: a list of names is needed")
     return None
 
 
 def named_step(name: Any, nodes: Any, begin: int, end: int) -> TimedStep:
     """Return a step with valid names."""
-    return TimedStep(_shown(name), tuple(map(_shown, nodes)), begin, end)
+    return TimedStep(_show(name), tuple(map(_show, nodes)), begin, end)
 
 
 def _number(seconds: object) -> float | None:
@@ -174,17 +174,17 @@ def _number(seconds: object) -> float | None:
 
 
 def _title(name: object) -> str:
-    return f"step '{_cut(_shown(name))}'" if isinstance(name, str) and name else "a step"
+    return f"step '{_cut(_show(name))}'" if isinstance(name, str) and name else "a step"
 
 
-def _described(thing: object) -> str:
+def _describe(thing: object) -> str:
     try:
         return _cut(repr(thing))
     except Exception:  # user classes may raise any error; Python cannot print very large numbers
         return f"an object of type {type(thing).__name__}"
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     """Return the text on one line, in printable characters."""
     return text if text.isprintable() else text.encode("unicode_escape").decode()
 

@@ -54,7 +54,7 @@ class Recorder:
             found += call.steps()
             problems += [(call.label, problem) for problem in call.problems]
         kernels = sorted((span.begin, number) for number, span in enumerate(spans) if span.kind in HOST)
-        steps = [(place, step) for step in found if (place := _around(step, kernels, spans)) is not None]
+        steps = [(place, step) for step in found if (place := _find_around(step, kernels, spans)) is not None]
         return Recorded(spans, sorted(steps, key=lambda step: step[1].begin), problems, self.log.lost, self.log.thread)
 
 
@@ -72,7 +72,7 @@ def _native_steps(spans: Sequence[Span]) -> tuple[list[TimedStep], list[tuple[st
     return steps, problems
 
 
-def _around(step: TimedStep, kernels: Sequence[tuple[int, int]], spans: Sequence[Span]) -> int | None:
+def _find_around(step: TimedStep, kernels: Sequence[tuple[int, int]], spans: Sequence[Span]) -> int | None:
     """Return the number of the innermost kernel span that encloses a step."""
     for place in range(bisect_right(kernels, (step.begin, len(spans))) - 1, -1, -1):
         _, number = kernels[place]

@@ -25,11 +25,11 @@ def _register_print() -> None:
 
 def print_values(format_: str, *values: object) -> None:
     """Print values with Python's str.format, or one by one without a format."""
-    shown = [_shown(value) for value in values]
+    shown = [_show(value) for value in values]
     print(str(format_).format(*shown) if format_ else " ".join(map(str, shown)), flush=True)
 
 
-def _shown(value: Any) -> object:
+def _show(value: Any) -> object:
     """Return a tensor as NumPy prints it, with its own memory: the tensor's memory is freed after the call."""
     if not hasattr(value, "__dlpack__"):
         return value

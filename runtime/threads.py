@@ -65,7 +65,7 @@ def _allowed_cpus() -> int:
         read_system_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
         read_system_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
     )
-    return min([*quotas, _rounded(*older)])
+    return min([*quotas, _round_up(*older)])
 
 
 def _group_paths() -> list[str]:
@@ -78,10 +78,10 @@ def _group_paths() -> list[str]:
 
 def _quota(path: str) -> int:
     quota, _, period = read_system_file(path).partition(" ")
-    return _rounded(quota, period)
+    return _round_up(quota, period)
 
 
-def _rounded(quota: str, period: str) -> int:
+def _round_up(quota: str, period: str) -> int:
     if not quota.isdigit() or not period.isdigit() or not int(period):
         return MOST_THREADS
     return max(-(-int(quota) // int(period)), 1)

@@ -201,7 +201,7 @@ class DiskCache:
 
         Raises OSError if the file cannot be written.
         """
-        with self._opened(kind, key) as entry:
+        with self._open(kind, key) as entry:
             if entry is None:
                 return False
             try:
@@ -260,7 +260,7 @@ class DiskCache:
         return os.path.join(self._root, kind, key[:2], key)
 
     @contextlib.contextmanager
-    def _opened(self, kind: str, key: str) -> Iterator[_Opened | None]:
+    def _open(self, kind: str, key: str) -> Iterator[_Opened | None]:
         """Open and map an entry without checking the data, and record the use. Yield None if the entry is missing."""
         path = self._path(kind, key)
         with contextlib.ExitStack() as opened:

@@ -72,7 +72,7 @@ def unpacked(codegen: str, data: memoryview, kind: type[P]) -> P:
         if len(data) != total:
             raise RelaxError(f"its bytes are cut short: {len(data)} of {total}")
         begin = _HEADER.size + length
-        stated = json.loads(bytes(data[_HEADER.size : begin]), object_hook=lambda each: _placed(each, data[begin:]))
+        stated = json.loads(bytes(data[_HEADER.size : begin]), object_hook=lambda each: _place(each, data[begin:]))
         if stated["codegen"] != codegen:
             raise RelaxError(f"these are no bytes of the codegen '{codegen}', but of '{stated['codegen']}'")
         return _read(kind, stated["part"])
@@ -81,7 +81,7 @@ def unpacked(codegen: str, data: memoryview, kind: type[P]) -> P:
         raise RelaxError("its bytes are cut short, or damaged at their beginning") from None
 
 
-def _placed(stated: Mapping[str, Any], pieces: memoryview) -> object:
+def _place(stated: Mapping[str, Any], pieces: memoryview) -> object:
     """Replace a stored offset and size by the array or byte string, and return other mappings unchanged."""
     if _PLACE not in stated:
         return stated

@@ -129,18 +129,18 @@ class _Walk:
     def _globals(self, held: Mapping[str, object], names: set[str]) -> None:
         for name in sorted(names & held.keys()):
             self._word(name)
-            self._named(held[name], names)
+            self._name(held[name], names)
         # A later definition of a missing name could mean anything.
         self._word("missing", sorted(names - held.keys() - vars(builtins).keys()))
 
-    def _named(self, value: object, names: set[str]) -> None:
+    def _name(self, value: object, names: set[str]) -> None:
         """Add a global, and the members of a module that the code names together with it."""
         self._add(value)
         if isinstance(value, types.ModuleType) and not _is_known(value.__name__):
             for name in sorted(names & vars(value).keys()):
                 self._word(name)
                 if vars(value)[name] is not value:
-                    self._named(vars(value)[name], names - {name})
+                    self._name(vars(value)[name], names - {name})
 
     def _code(self, code: types.CodeType) -> None:
         self._word("code", code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
@@ -160,7 +160,7 @@ class _Walk:
         self._word("builtin", type_.__qualname__)
         self._add(owner)
 
-    def _wrapped(self, each: Any) -> None:
+    def _wrap(self, each: Any) -> None:
         self._word(type(each).__name__)
         self._all("wrapped", [getattr(each, "__wrapped__", None) or each.__func__])
 
@@ -233,7 +233,7 @@ _HANDLERS: tuple[tuple[Any, Callable[[_Walk, Any], None]], ...] = (
     (types.CodeType, _Walk._code),
     (types.MethodType, _Walk._method),
     (types.BuiltinFunctionType, _Walk._builtin),
-    ((staticmethod, classmethod, functools._lru_cache_wrapper), _Walk._wrapped),
+    ((staticmethod, classmethod, functools._lru_cache_wrapper), _Walk._wrap),
     (property, _Walk._property),
     (functools.cached_property, _Walk._cached_property),
     (functools.partial, _Walk._partial),

@@ -90,12 +90,12 @@ def step(name: str, primitive: str) -> Iterator[str]:
 
     found = find_primitive(primitive)
     own = [
-        parameter.replace(annotation=_taken(parameter.annotation)) for parameter in found.signature.parameters.values()
+        parameter.replace(annotation=_widen(parameter.annotation)) for parameter in found.signature.parameters.values()
     ]
     yield from _definition(name, ["self", *_parameters(own)], found.signature, found.summary, "    ")
 
 
-def _taken(annotation: object) -> str:
+def _widen(annotation: object) -> str:
     hint = _hint(annotation)
     return _TAKEN.get(hint, hint)
 
@@ -173,7 +173,7 @@ def _own_declaration(statement: ast.stmt, values: dict[str, object], written: se
             for name in primitives:
                 yield from step(name, name)
         return
-    names = list(_assigned(statement))
+    names = list(_yield_assigned(statement))
     dialects = {name: value for name in names if isinstance(value := values.get(name), Dialect)}
     for name in names if dialects else ():
         dialect = dialects.get(name)
@@ -199,7 +199,7 @@ def _own_primitives() -> list[str]:
     return [name for name, module in modules.items() if not is_own_module(module)]
 
 
-def _assigned(statement: ast.stmt) -> Iterator[str]:
+def _yield_assigned(statement: ast.stmt) -> Iterator[str]:
     targets: Iterable[ast.expr] = statement.targets if isinstance(statement, ast.Assign) else ()
     targets = [statement.target] if isinstance(statement, ast.AnnAssign) else targets
     for target in targets:

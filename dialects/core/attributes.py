@@ -225,9 +225,9 @@ class _ArrayKind(AttrKind):
         # The bindings return one item per call, and a few lists occur again and again.
         known: Table = cache_of(attribute.context).attributes
         found = known.get((self, attribute))
-        return known.remember((self, attribute), self._decoded(attribute)) if found is None else found
+        return known.remember((self, attribute), self._decode(attribute)) if found is None else found
 
-    def _decoded(self, attribute: Attribute) -> tuple[object, ...]:
+    def _decode(self, attribute: Attribute) -> tuple[object, ...]:
         try:
             if isinstance(attribute, self.array_attribute):
                 items = tuple(attribute)

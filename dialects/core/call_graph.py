@@ -46,7 +46,7 @@ class CallGraph:
             self.calls[caller] = [(other, name) for other, name in self.calls[caller] if other != call]
             return
         raise located_error(
-            f"cannot inline @{cycle[-1]}, which is recursive: {_shown(cycle)} (recursion=leave keeps it)", call.location
+            f"cannot inline @{cycle[-1]}, which is recursive: {_show(cycle)} (recursion=leave keeps it)", call.location
         )
 
 
@@ -59,9 +59,7 @@ def refuse_recursion(functions: Mapping[str, Operation]) -> list[str]:
     """
 
     def refuse(call: Operation, cycle: list[str]) -> None:
-        text = (
-            f"@{cycle[-1]} calls itself ({_shown(cycle)}): nothing bounds the memory that it takes; scf.while repeats"
-        )
+        text = f"@{cycle[-1]} calls itself ({_show(cycle)}): nothing bounds the memory that it takes; scf.while repeats"
         raise located_error(text, call.location)
 
     named = set(functions)
@@ -73,7 +71,7 @@ def check_calls(module: OperationBase) -> None:
     refuse_recursion({symbol_name(function): function for function in functions_in(module)})
 
 
-def _shown(cycle: list[str]) -> str:
+def _show(cycle: list[str]) -> str:
     return " calls ".join(f"@{name}" for name in cycle)
 
 

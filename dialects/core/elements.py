@@ -223,20 +223,20 @@ def _print_renamed(operation: OperationBase, name_of: Callable[[Attribute], str]
 def _rename(op: Operation, name_of: Callable[[Attribute], str]) -> object:
     for name in list(op.attributes):
         value = op.attributes[name]
-        if (renamed := _renamed(value, name_of)) is not value:
+        if (renamed := _rename_in(value, name_of)) is not value:
             op.attributes[name] = renamed
     return ir.WalkResult.ADVANCE
 
 
-def _renamed(attribute: Attribute, name_of: Callable[[Attribute], str]) -> Attribute:
+def _rename_in(attribute: Attribute, name_of: Callable[[Attribute], str]) -> Attribute:
     """Return the attribute with renamed resources, or the attribute itself if no name changes."""
     if isinstance(attribute, ir.ArrayAttr):
         items = list(attribute)
-        others = [_renamed(item, name_of) for item in items]
+        others = [_rename_in(item, name_of) for item in items]
         return attribute if _same(items, others) else ir.ArrayAttr.get(others)
     if isinstance(attribute, ir.DictAttr):
         names, items = [entry.name for entry in attribute], [entry.attr for entry in attribute]
-        others = [_renamed(item, name_of) for item in items]
+        others = [_rename_in(item, name_of) for item in items]
         return attribute if _same(items, others) else ir.DictAttr.get(dict(zip(names, others, strict=True)))
     name = name_of(attribute) if is_resource(attribute) else ""
     return ir.Attribute.parse(f"dense_resource<{name}> : {attribute.type}") if name else attribute

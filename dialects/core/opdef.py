@@ -98,10 +98,10 @@ class Call:
             # Infos are named tuples; a variadic operand is a plain tuple.
             shown = ", ".join(map(describe, value)) if type(value) is tuple else describe(value)
             return f"operand '{name}' ({shown})"
-        return f"attribute '{name}' ({_shown(self.attributes[name])})"
+        return f"attribute '{name}' ({_show(self.attributes[name])})"
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     """Return an attribute's value as text, with expressions in source form."""
     if not isinstance(value, tuple):
         return str(value)

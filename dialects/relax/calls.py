@@ -117,18 +117,18 @@ def _verify_call_external(operation: Operation, call: Call) -> None:
         if len(infos) != len(types):
             raise OpProblem(f"{shown} has {len(types)} {what}s, the call {len(infos)}")
         for index, (info, each) in enumerate(zip(infos, types, strict=True)):
-            if not compatible(_unnamed(info), _unnamed(decode(each))):
+            if not compatible(_drop_symbols(info), _drop_symbols(decode(each))):
                 raise OpProblem(f"{what} #{index} ({describe(info)}) does not fit that of {shown} ({each})")
 
 
-def _unnamed(info: Info) -> Info:
+def _drop_symbols(info: Info) -> Info:
     """Return the info without symbols, whose names are local to a function."""
     if not isinstance(info, TensorInfo) or info.shape is None:
         return info
-    return info.with_shape(_fixed(info.shape))
+    return info.with_shape(_drop_symbolic(info.shape))
 
 
-def _fixed(shape: Sequence[Dim]) -> list[int | None]:
+def _drop_symbolic(shape: Sequence[Dim]) -> list[int | None]:
     """Drop symbolic sizes: across functions, only static sizes can contradict."""
     return [dim if isinstance(dim, int) else None for dim in shape]
 
@@ -157,7 +157,7 @@ def _fits(info: Info, parameter: Type) -> bool:
     if not parameter.has_rank or info.shape is None:
         return True
     sizes = [None if size == DYNAMIC else size for size in parameter.shape]
-    return compatible_dims(_fixed(info.shape), sizes)
+    return compatible_dims(_drop_symbolic(info.shape), sizes)
 
 
 def _check_inplace(call: Call, results: Sequence[Info], without: str) -> None:

@@ -107,7 +107,7 @@ def as_array(value: object, dtype: object) -> tuple[numpy.ndarray, str]:
         dtype = "float32" if python_floats else array.dtype
     name = dtype if isinstance(dtype, str) and dtype in _NATIVE else DType().normalize(dtype)
     # Immutable arrays are not copied: a large constant is the caller's memory.
-    return _in_order(array.astype(storage_dtype(name), copy=array.flags.writeable)), name
+    return _make_contiguous(array.astype(storage_dtype(name), copy=array.flags.writeable)), name
 
 
 @lru_cache
@@ -133,7 +133,7 @@ _LEAST_ALIGNED = 65536
 _CACHED_COLUMNS = 64
 
 
-def _in_order(array: numpy.ndarray) -> numpy.ndarray:
+def _make_contiguous(array: numpy.ndarray) -> numpy.ndarray:
     """Return the array, or a contiguous and aligned copy that programs can use without another copy."""
     import numpy
 
@@ -158,7 +158,7 @@ def elements_attribute(array: object, element: Type, type_: Type | None = None) 
     """
     import numpy
 
-    plain = array = _in_order(numpy.asarray(array))
+    plain = array = _make_contiguous(numpy.asarray(array))
     shape, dtype = array.shape, array.dtype
     # Types unknown to NumPy (bf16, float8, int4) are passed as integers of the same width.
     if dtype.isbuiltin != 1:

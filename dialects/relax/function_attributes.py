@@ -53,10 +53,10 @@ class Group(NamedTuple):
 
 def encode_groups(groups: Sequence[Group]) -> Attribute:
     """Return the attribute, in the current context."""
-    return ir.ArrayAttr.get([ir.DictAttr.get(_encoded(group)) for group in groups])
+    return ir.ArrayAttr.get([ir.DictAttr.get(_encode(group)) for group in groups])
 
 
-def _encoded(group: Group) -> dict[str, Attribute]:
+def _encode(group: Group) -> dict[str, Attribute]:
     flags = {"optional": group.is_optional, "rest": group.has_rest}
     return {
         "kind": ir.StringAttr.get(group.kind),
@@ -70,13 +70,13 @@ def decode_groups(attribute: Attribute, count: int) -> list[Group]:
     """Return the groups for `count` arguments or results. Raise ValueError for an invalid attribute."""
     if not isinstance(attribute, ir.ArrayAttr):
         raise ValueError("must be an array")
-    groups = [_decoded(each) for each in attribute]
+    groups = [_decode(each) for each in attribute]
     if (total := sum(group.size for group in groups)) != count:
         raise ValueError(f"is of {total} values, the function has {count}")
     return groups
 
 
-def _decoded(attribute: Attribute) -> Group:
+def _decode(attribute: Attribute) -> Group:
     held = attribute if isinstance(attribute, ir.DictAttr) else {}
     if not all(name in held for name in ("kind", "size", "name")):
         raise ValueError("must hold dictionaries of kind, size and name")

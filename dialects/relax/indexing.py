@@ -215,11 +215,11 @@ def scatter_nd(call: Call) -> TensorInfo:
         return call.data
     check_depth(call, depth, len(data))
     places = (*indices[:-1], *data[depth:])
-    same_shape(call, "updates", places, f"shape {_shown(places)}: indices.shape[:-1] + data.shape[{depth}:]")
+    same_shape(call, "updates", places, f"shape {_show(places)}: indices.shape[:-1] + data.shape[{depth}:]")
     return call.data
 
 
-def _shown(shape: Shape) -> str:
+def _show(shape: Shape) -> str:
     return f"({', '.join('?' if size is None else str(size) for size in shape)})"
 
 
@@ -236,7 +236,7 @@ def slice_scatter(call: Call) -> TensorInfo:
     axis = normalize_axis(call, "axis", len(target), call.axis)
     taken = _slice_of(call, target[axis])
     places = (*target[:axis], taken, *target[axis + 1 :])
-    same_shape(call, "src", places, f"shape {_shown(places)}, as the slice of {call.describe('input')}")
+    same_shape(call, "src", places, f"shape {_show(places)}, as the slice of {call.describe('input')}")
     return call.input
 
 

@@ -41,7 +41,7 @@ def resolve_new_shape(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resolve(wanted: Sequence[Any], source: TensorInfo) -> list[Any]:
-    sizes = [_copied(axis, source) if size == 0 else size for axis, size in enumerate(wanted)]
+    sizes = [_copy(axis, source) if size == 0 else size for axis, size in enumerate(wanted)]
     if -1 not in sizes:
         return sizes
     if sizes.count(-1) > 1:
@@ -59,7 +59,7 @@ def _resolve(wanted: Sequence[Any], source: TensorInfo) -> list[Any]:
     return [dim_floordiv(count, rest) if size == -1 else size for size in sizes]
 
 
-def _copied(axis: int, source: TensorInfo) -> Dim:
+def _copy(axis: int, source: TensorInfo) -> Dim:
     """Return the size that a 0 copies: the source's size at the same index."""
     if source.shape is None or axis >= len(source.shape) or source.shape[axis] is None:
         raise OpProblem(

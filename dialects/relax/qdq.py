@@ -41,15 +41,15 @@ _ZERO_POINT = "integers of at most 32 bits or floats of at most 16"
 
 def quantize(call: Call) -> TensorInfo:
     _check_elements(call, "data", _is_real, _REAL)
-    return _converted(call, _is_quantized, _QUANTIZED)
+    return _infer_converted(call, _is_quantized, _QUANTIZED)
 
 
 def dequantize(call: Call) -> TensorInfo:
     _check_elements(call, "data", _is_dequantizable, f"{_ZERO_POINT}, or f32")
-    return _converted(call, _is_real, _REAL)
+    return _infer_converted(call, _is_real, _REAL)
 
 
-def _converted(call: Call, allowed: Callable[[str], bool], expected: str) -> TensorInfo:
+def _infer_converted(call: Call, allowed: Callable[[str], bool], expected: str) -> TensorInfo:
     _check_elements(call, "scale", _is_scale, f"{_REAL}, or f8E8M0FNU")
     _check_elements(call, "zero_point", _is_zero_point, _ZERO_POINT)
     call.require(allowed(call.out_dtype), f"{call.describe('out_dtype')} must be {expected}")

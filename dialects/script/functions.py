@@ -203,17 +203,17 @@ def _signature(
 ) -> None:
     hidden = (ARGUMENT_NAME,) if is_named else ()
     inputs = [
-        f"{name}: {_annotated(printer, op, 'arg_attrs', index, input_, hidden)}"
+        f"{name}: {_annotate(printer, op, 'arg_attrs', index, input_, hidden)}"
         for index, (name, input_) in enumerate(zip(names, type_.inputs, strict=True))
     ]
-    results = [_annotated(printer, op, "res_attrs", index, result, ()) for index, result in enumerate(type_.results)]
+    results = [_annotate(printer, op, "res_attrs", index, result, ()) for index, result in enumerate(type_.results)]
     given = results[0] if len(results) == 1 else f"R.Tuple({', '.join(results)})"
     name = symbol_name(op)
     head = f"def {name if is_name(name) else as_name(name) or 'function'}("
     printer.writer.call(head, inputs, f"){f' -> {given}' if results else ''}:{' ...' if is_empty else ''}", each=True)
 
 
-def _annotated(printer: Printer, op: Operation, name: str, index: int, type_: Type, hidden: Sequence[str]) -> str:
+def _annotate(printer: Printer, op: Operation, name: str, index: int, type_: Type, hidden: Sequence[str]) -> str:
     """Return a type, with the attributes of an argument or result."""
     text = printer.type_text(type_)
     found = [] if name not in op.attributes else op.attributes[name][index]

@@ -80,7 +80,7 @@ def _checked_text(printer: Printer, kind: AttrKind, attribute: Attribute) -> str
     return known
 
 
-def _decoded(kind: AttrKind, attribute: Attribute) -> Any:
+def _decode(kind: AttrKind, attribute: Attribute) -> Any:
     """Return the Python value of an attribute, or None if it does not convert back to the same attribute."""
     try:
         value = kind.decode(attribute)
@@ -90,7 +90,7 @@ def _decoded(kind: AttrKind, attribute: Attribute) -> Any:
 
 
 def _value_of(kind: AttrKind, attribute: Attribute) -> str | None:
-    if (value := _decoded(kind, attribute)) is None:
+    if (value := _decode(kind, attribute)) is None:
         return None
     if isinstance(kind, Symbol):
         return f"cls.{value}" if is_name(value) else None
@@ -134,4 +134,4 @@ def _prim_value(printer: Printer, op: Operation) -> Expr | None:
 
 def _only_attribute(op: Operation, name: str) -> Any:
     """Return the Python value of the only attribute of an operation, or None if it has others."""
-    return _decoded(find_op(op.name).attrs[name], op.attributes[name]) if list(op.attributes) == [name] else None
+    return _decode(find_op(op.name).attrs[name], op.attributes[name]) if list(op.attributes) == [name] else None

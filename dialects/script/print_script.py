@@ -19,7 +19,7 @@ def print_script(operation: Holder, *, elide: bool = False) -> str:
     `elide` omits the elements of large constants, for people only.
     """
     try:
-        return _printed(operation.operation, elide=elide)
+        return _print(operation.operation, elide=elide)
     except (RuntimeError, UnicodeDecodeError) as error:
         if not is_not_utf8(error):
             raise
@@ -28,7 +28,7 @@ def print_script(operation: Holder, *, elide: bool = False) -> str:
         raise RelaxError(f"the module's attributes cannot stand in a script: {error}") from None
 
 
-def _printed(op: Operation, *, elide: bool) -> str:
+def _print(op: Operation, *, elide: bool) -> str:
     printer = Printer(Resources(elide=elide))
     with op.context, ir.Location.unknown():
         if op.name == "builtin.module":

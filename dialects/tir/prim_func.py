@@ -141,7 +141,7 @@ def _create_function(
 def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callable[..., object]) -> None:
     block = body_of(operation)
     with ir.InsertionPoint(block):
-        values = _returned(body(*block.arguments))
+        values = _list_returned(body(*block.arguments))
         if [value.type for value in values] != list(results):
             shown = ", ".join(str(value.type) for value in values) or "nothing"
             expected = ", ".join(map(str, results)) or "nothing"
@@ -149,7 +149,7 @@ def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callab
         ir.Operation.create("func.return", operands=values)
 
 
-def _returned(values: object) -> list[Value]:
+def _list_returned(values: object) -> list[Value]:
     if values is None:
         return []
     return [item if isinstance(item, ir.Value) else item.operation.result for item in as_list(values)]

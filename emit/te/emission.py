@@ -54,11 +54,11 @@ class Emission:
         try:
             with ir.Location.name(tensor.name, tensor.place.location):
                 if isinstance(tensor, Computed):
-                    self._computed(tensor.computation)
+                    self._compute(tensor.computation)
                 elif isinstance(tensor, Written):
                     self._external(tensor.external)
                 elif isinstance(tensor, Scanned):
-                    self._scanned(tensor.recurrence)
+                    self._scan(tensor.recurrence)
                 else:
                     raise RelaxError(f"'{tensor.name}' is needed, and not given")
         except RelaxError as error:
@@ -92,19 +92,19 @@ class Emission:
             return self._targets[tensor]
         if not self._on_memory:
             return linalg.empty(self.sizes(tensor.shape), element_type(tensor.dtype))
-        return self._allocated(self.sizes(tensor.shape), tensor.dtype)
+        return self._allocate(self.sizes(tensor.shape), tensor.dtype)
 
-    def _allocated(self, sizes: Sequence[Number | int], dtype: str) -> Value:
+    def _allocate(self, sizes: Sequence[Number | int], dtype: str) -> Value:
         self._taken.append(loops.allocated(sizes, element_type(dtype)))
         return self._taken[-1]
 
-    def _computed(self, computation: Computation) -> None:
+    def _compute(self, computation: Computation) -> None:
         trace, results = computation.trace, computation.results
         axes, reads = trace.axes, trace.reads
         outputs = [self._target(tensor) for tensor in results]
         if trace.is_reduction:
             with ir.Location.name(f"{computation.name}_init", computation.place.location):
-                outputs = self._filled(trace, outputs)
+                outputs = self._fill(trace, outputs)
         sizes = self.sizes([axis.extent for axis in axes])
         inputs = [self._covering(read, axes, sizes) for read in reads]
         own = list(range(len(trace.spatial)))
@@ -113,7 +113,7 @@ class Emission:
         unseen = [place for place, axis in enumerate(axes) if axis.name not in seen]
         if unseen:  # no operand has their sizes, so an unused operand supplies them
             shape = [sizes[place] for place in unseen]
-            inputs.append(self._allocated(shape, "i8") if self._on_memory else linalg.empty(shape, element_type("f32")))
+            inputs.append(self._allocate(shape, "i8") if self._on_memory else linalg.empty(shape, element_type("f32")))
             maps.append(linalg.select_dims(len(axes), unseen))
         maps += [linalg.select_dims(len(axes), own)] * len(outputs)
         kinds = [linalg.PARALLEL] * len(own) + [linalg.REDUCTION] * len(trace.reduced)
@@ -126,7 +126,7 @@ class Emission:
         for tensor, value in zip(results, outputs if self._on_memory else made, strict=True):
             self._values[tensor] = value
 
-    def _filled(self, trace: Traced, outputs: Sequence[Value]) -> list[Value]:
+    def _fill(self, trace: Traced, outputs: Sequence[Value]) -> list[Value]:
         """Fill outputs with the initial values of a reduction."""
         starts = trace.recording.replay(trace.starts, None, whole=False)
         if not self._on_memory:
@@ -166,7 +166,7 @@ class Emission:
 
     # ---- recurrences ----
 
-    def _scanned(self, recurrence: Recurrence) -> None:
+    def _scan(self, recurrence: Recurrence) -> None:
         results, stages = list(recurrence.results), stages_of(recurrence)
         states = [self._target(tensor) for tensor in results]
         first = recurrence.first

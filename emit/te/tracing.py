@@ -154,7 +154,7 @@ class Tracing:
     def element(self, tensor: Shaped, at: Sequence[object]) -> Scalar:
         indices = [self._place(tensor, each) for each in at]
         known = tuple(index if isinstance(index, int) else index.at for index in indices)
-        asked = self._asked(tensor, known)
+        asked = self._ask(tensor, known)
         hole = Hole(lambda body, *places: body.element(asked, places), lambda body: bool(body) and body.has(asked))
         self.asked[hole] = asked
         return self.recording.hole(tensor.dtype, hole, *map(as_index, indices))
@@ -170,7 +170,7 @@ class Tracing:
             return known
         return Index(known.to("index"))
 
-    def _asked(self, tensor: Shaped, at: tuple[Size | None, ...]) -> Asked:
+    def _ask(self, tensor: Shaped, at: tuple[Size | None, ...]) -> Asked:
         extents = self.extents
         for axis, (place, size) in enumerate(zip(at, tensor.shape, strict=True)):
             if place is not None and _is_outside(place, size) and self._may_run_twice(place):

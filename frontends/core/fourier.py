@@ -68,7 +68,7 @@ def transformed(node: Node, data: Tensor, size: Size, transform: Transform) -> T
     The last dimension is the real and imaginary part.
     """
     dtype, parts = info_of(data).dtype, transform.parts
-    used = _used(size, transform.given)
+    used = _limit(size, transform.given)
     *lead, _, _ = sizes.sizes_of(Value(ssa=data))
     if used is not size:
         data = sizes.sliced(Value(ssa=data), {len(lead): (0, used, 1)})
@@ -99,7 +99,7 @@ def _transform_in_stages(data: Tensor, used: int, transform: Transform) -> Tenso
     return sizes.reshaped(cast(result, dtype), [*lead, transform.made, 2])
 
 
-def _used(size: Size, given: Size) -> Size:
+def _limit(size: Size, given: Size) -> Size:
     """Return the number of elements that are used, or `size` itself if all are used."""
     if given is size or (sizes.is_known(size, given) and equal(size, given)):
         return size

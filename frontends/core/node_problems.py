@@ -62,14 +62,14 @@ def _describe_refusal(node: Node, message: str) -> str:
 def described_inputs(node: Node) -> str:
     """Return the present inputs by name, type and shape."""
     pairs = zip(node.input_names, node.inputs, strict=False)
-    return ", ".join(f"'{shown(name)}' {_described(value)}" for name, value in pairs if value is not None) or "none"
+    return ", ".join(f"'{shown(name)}' {_describe(value)}" for name, value in pairs if value is not None) or "none"
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     if isinstance(value, (bool, int, float, str, SymExpr)):
         return str(value)
     if isinstance(value, list):
-        return f"[{', '.join(map(_described, value))}]"
+        return f"[{', '.join(map(_describe, value))}]"
     if isinstance(value, OneOf):
         return str(value)
     if not isinstance(value, Value):

@@ -112,7 +112,7 @@ def as_shape(sizes: Sequence[Size]) -> Any:
     return relax.shape_expr(dims=tuple(sizes))
 
 
-def _listed(sizes: Sequence[Size]) -> Any:
+def _list(sizes: Sequence[Size]) -> Any:
     """Return sizes like `as_shape`, for operators to which -1 and 0 have no special meaning."""
     return tuple(sizes) if is_known(*sizes) else as_shape(sizes)
 
@@ -158,16 +158,16 @@ def _is(size: Size, number: int) -> bool:
 
 
 def broadcast(x: Tensor, sizes: Sequence[Size]) -> Tensor:
-    return stated(relax.broadcast_to(x, _listed(sizes)), sizes)
+    return stated(relax.broadcast_to(x, _list(sizes)), sizes)
 
 
 def full(sizes: Sequence[Size], value: Tensor) -> Tensor:
     """Return a tensor filled with the value of a 0-D tensor."""
-    return stated(relax.full(_listed(sizes), value), sizes)
+    return stated(relax.full(_list(sizes), value), sizes)
 
 
 def zeros(sizes: Sequence[Size], dtype: str) -> Tensor:
-    return stated(relax.zeros(_listed(sizes), dtype=dtype), sizes)
+    return stated(relax.zeros(_list(sizes), dtype=dtype), sizes)
 
 
 def count_up(size: Size, dtype: str = "i64") -> Tensor:

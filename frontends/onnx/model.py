@@ -129,10 +129,10 @@ def _check_opsets(whose: str, imports: Any) -> None:
         domain = "" if import_.domain in DEFAULT_DOMAINS else import_.domain
         if not 1 <= import_.version <= _LAST_VERSION:
             reason = "versions begin with 1" if import_.version < 1 else "there are no such versions"
-            raise ModelError(f"{whose} is for opset {import_.version} of {_named(domain)}: {reason}")
+            raise ModelError(f"{whose} is for opset {import_.version} of {_name(domain)}: {reason}")
         if import_.version != versions[domain]:
             raise ModelError(
-                f"{whose} is for opset {import_.version} and for opset {versions[domain]} of {_named(domain)} at once"
+                f"{whose} is for opset {import_.version} and for opset {versions[domain]} of {_name(domain)} at once"
             )
     newest = onnx.defs.onnx_opset_version()
     if versions.get("", 1) > newest:
@@ -142,7 +142,7 @@ def _check_opsets(whose: str, imports: Any) -> None:
         )
 
 
-def _named(domain: str) -> str:
+def _name(domain: str) -> str:
     return f"domain '{domain or DEFAULT_DOMAINS[1]}'"
 
 
@@ -161,7 +161,7 @@ def _texts(model: ModelProto) -> Iterator[tuple[str, str | bytes]]:
     yield "the producer's version", model.producer_version
     for each in model.opset_import:
         yield "the domain of an operator set", each.domain
-    yield from _of_graph(model.graph)
+    yield from _yield_graph(model.graph)
     for function in model.functions:
         yield "a function's name", function.name
         yield "a function's domain", function.domain
@@ -173,7 +173,7 @@ def _texts(model: ModelProto) -> Iterator[tuple[str, str | bytes]]:
             yield from _yield_texts(node)
 
 
-def _of_graph(graph: GraphProto) -> Iterator[tuple[str, str | bytes]]:
+def _yield_graph(graph: GraphProto) -> Iterator[tuple[str, str | bytes]]:
     yield "a graph's name", graph.name
     for each in (*graph.input, *graph.output):
         yield "the name of a value", each.name
@@ -195,4 +195,4 @@ def _yield_texts(node: NodeProto) -> Iterator[tuple[str, str | bytes]]:
         yield "an attribute's name", attribute.name
         yield "an attribute's reference", attribute.ref_attr_name
         if attribute.HasField("g"):
-            yield from _of_graph(attribute.g)
+            yield from _yield_graph(attribute.g)

@@ -167,7 +167,7 @@ def _decode(tensor: TensorProto, what: str, shape: tuple[int, ...]) -> Array:
 def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...], data: TensorData) -> memoryview:
     """Return the bytes of a tensor in another file."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
-    path = _inside(data.folder, entries.get("location", ""), what)
+    path = _resolve(data.folder, entries.get("location", ""), what)
     size = byte_count(dtype, shape)
     try:
         if not path.is_file():
@@ -186,7 +186,7 @@ def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...]
         raise ModelError(f"{what}: its file {path} cannot be read: {error}") from None
 
 
-def _inside(folder: Path | None, location: str, what: str) -> Path:
+def _resolve(folder: Path | None, location: str, what: str) -> Path:
     """Return the file of external data, which must be in the model's folder."""
     if folder is None:
         raise ModelError(f"{what} is in the file '{location}': give the model as a path, or the folder of its files")

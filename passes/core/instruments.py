@@ -101,24 +101,24 @@ class PrintIR(Instrument):
         self._texts: list[str] = []
 
     @staticmethod
-    def _selected(names: bool | frozenset[str], name: str) -> bool:
+    def _select(names: bool | frozenset[str], name: str) -> bool:
         return names if isinstance(names, bool) else name in names
 
     def before_pass(self, name: str, op: Operation) -> None:
-        if self._selected(self._before, name):
+        if self._select(self._before, name):
             self._print("Before", name, op)
         if self._only_changes:
             self._texts.append(print_asm(op, assume_verified=True))
 
     def after_pass(self, name: str, op: Operation) -> None:
         unchanged = self._only_changes and self._texts.pop() == print_asm(op, assume_verified=True)
-        if not unchanged and self._selected(self._after, name):
+        if not unchanged and self._select(self._after, name):
             self._print("After", name, op)
 
     def pass_failed(self, name: str, op: Operation) -> None:
         if self._only_changes:
             self._texts.pop()
-        if self._after_failure or self._selected(self._after, name):
+        if self._after_failure or self._select(self._after, name):
             self._print("After", f"{name} Failed", op, generic=True)
 
     def _print(self, when: str, name: str, op: Operation, *, generic: bool = False) -> None:

@@ -42,7 +42,7 @@ class DecomposeOps(Pass):
     def run(self, op: Operation) -> None:
         if self._has_none_in(op):
             return
-        wanted = self._wanted()
+        wanted = self._select()
         patterns = [Pattern(tuple(wanted), lambda op, _: _decompose(wanted[op.OPERATION_NAME], op), name="decompose")]
         if self.mode != "stated":
             is_training = self.mode == "training"
@@ -56,7 +56,7 @@ class DecomposeOps(Pass):
         known = {row.full_name for row in all_ops()}
         return known.issuperset(names) and {operation.name for operation in operations_in(op)}.isdisjoint(names)
 
-    def _wanted(self) -> Mapping[str, RuleByTypes]:
+    def _select(self) -> Mapping[str, RuleByTypes]:
         known = {decomposition.op: decomposition for decomposition in all_decompositions()}
         full = (name if name in known or f"relax.{name}" not in known else f"relax.{name}" for name in self.ops)
         names = list(known if _ALL in self.ops else full)

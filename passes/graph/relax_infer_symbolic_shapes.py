@@ -102,7 +102,7 @@ class _Calls:
         after = []
         for index, type_ in enumerate(signature.inputs):
             known = decode(substituted_type(type_, numbers))
-            passed = [decode(_passed(call.operands[index]).type) for call in calls]
+            passed = [decode(_skip_cast(call.operands[index]).type) for call in calls]
             after.append(encode(_with_passed(known, passed), type_.context))
         if after == list(signature.inputs):
             return False
@@ -112,7 +112,7 @@ class _Calls:
         return True
 
 
-def _passed(value: Value) -> Value:
+def _skip_cast(value: Value) -> Value:
     """Return an argument before the cast to the type of the parameter."""
     cast = made_by(value, "relax.match_cast")
     return value if cast is None else cast.operands[0]
@@ -123,7 +123,7 @@ def _numbers_of(call: Operation, inputs: Sequence[Type]) -> dict[str, int]:
     parameters = [decode(type_) for type_ in inputs]
     equations = Equations({name: -1 for info in parameters for name in names_in(dims_of(info))})
     for operand, info in zip(call.operands, parameters, strict=True):
-        dims = dims_of(decode(_passed(operand).type))
+        dims = dims_of(decode(_skip_cast(operand).type))
         for size, passed in zip(dims_of(info), dims, strict=False):
             if size is not None and isinstance(passed, int):
                 equations.add(Equation(size, passed, call))

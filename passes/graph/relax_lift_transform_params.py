@@ -148,7 +148,7 @@ def _move(transforming: Operation, consumers: Sequence[Consumer], keys: Sequence
         for op in reversed(consumer.graph.operations.values()):
             if not is_used(op):
                 op.erase()
-    needed = sorted(frozenset().union(*map(_needed, consumers)))
+    needed = sorted(frozenset().union(*map(_find_needed, consumers)))
     kept = [_names_at(consumer, needed) for consumer in consumers]
     for consumer, names in zip(consumers, kept, strict=True):
         weights = consumer.weights
@@ -199,7 +199,7 @@ def _take(function: Operation, values: Sequence[tuple[Type, Sequence[Value]]], n
             value.replace_all_uses_with(argument)
 
 
-def _needed(consumer: Consumer) -> frozenset[int]:
+def _find_needed(consumer: Consumer) -> frozenset[int]:
     """Return the weights that a function still reads, and weights with sizes that no other argument has."""
     function, weights = consumer.function, consumer.weights
     needed = {number for number, weight in enumerate(weights) if use_count(weight)}

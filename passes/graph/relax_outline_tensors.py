@@ -161,15 +161,15 @@ class _Outlining:
             )
             raise located_error(problem, op.location)
         if op.name in MEMORY:
-            shape = [self._known(size) for size in result_sizes(op, 0, self._shape)]
+            shape = [self._name_size(size) for size in result_sizes(op, 0, self._shape)]
             self._values[op.results[0]] = relax.zeros(tuple(shape), dtype=str(op.results[0].type.element_type))
             return
         kernel = TensorKernel(op)
-        given = [self._passed(each) for each in kernel.given]
+        given = [self._pass(each) for each in kernel.given]
         infos = [self._info(op, index) for index in range(len(op.results))]
         function = self._kernels.made_of(kernel, given, infos)
         self._check(op)
-        given = self._fitted(function, given, infos)
+        given = self._fit(function, given, infos)
         types = [encode(info, op.context) for info in infos]
         called = relax.call_tir(symbol_name(function), given, out_ty=types if len(types) > 1 else types[0])
         made = list(called) if len(types) > 1 else [called]
@@ -188,7 +188,7 @@ class _Outlining:
             return size
         return self._numbers[size] if size in self._numbers else self._new(size)
 
-    def _fitted(self, function: Operation, values: Sequence[Value], infos: Sequence[TensorInfo]) -> list[Value]:
+    def _fit(self, function: Operation, values: Sequence[Value], infos: Sequence[TensorInfo]) -> list[Value]:
         """Return the arguments with the sizes that the loops expect, and checks where they may have others."""
         types = [*(decode(value.type) for value in values), *infos]
         shapes = [type_.shape or () if isinstance(type_, TensorInfo) else () for type_ in types]
@@ -202,7 +202,7 @@ class _Outlining:
                 made[place] = relax.match_cast(made[place], encode(info, function.context))
         return made
 
-    def _passed(self, value: Value) -> Value:
+    def _pass(self, value: Value) -> Value:
         """Return a value as an argument. Indices become integers, named where their values are known."""
         number = self._numbers.get(value) if isinstance(value.type, ir.IndexType) else None
         return _as_integer(self._new(value)) if number is None else relax.prim_value(number)
@@ -212,7 +212,7 @@ class _Outlining:
             scalar = decode(type_)
             assert isinstance(scalar, ScalarInfo)
             return TensorInfo((), "i64" if scalar.dtype == "index" else scalar.dtype)
-        sizes = [self._known(size) for size in result_sizes(op, index, self._shape)]
+        sizes = [self._name_size(size) for size in result_sizes(op, index, self._shape)]
         if None in sizes:
             raise located_error(
                 f"'{op.name}' op: a size of its result is neither in an argument's type nor computed before",
@@ -227,9 +227,9 @@ class _Outlining:
             return info.shape or () if isinstance(info, TensorInfo) else ()
         if isinstance(value.owner, ir.Block):
             return [None] * len(value.type.shape)
-        return [self._known(size) for size in result_sizes(value.owner, value.result_number, self._shape)]
+        return [self._name_size(size) for size in result_sizes(value.owner, value.result_number, self._shape)]
 
-    def _known(self, size: Size) -> Size:
+    def _name_size(self, size: Size) -> Size:
         """Return a size as a number or expression, or as a new symbol if the program computes it from data."""
         if not isinstance(size, ir.Value):
             return size

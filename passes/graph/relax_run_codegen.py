@@ -82,7 +82,7 @@ class RunCodegen(Pass):
             # A module without callers is dead.
             begun = [making.begin(module, chosen) if of_it else None for module, chosen, of_it in modules]
             for finish, (module, chosen, of_it) in zip(begun, modules, strict=True):
-                found = self._finished(finish, module, chosen, of_it) if finish is not None else []
+                found = self._finish(finish, module, chosen, of_it) if finish is not None else []
                 attributes += [] if found is None else found
                 if found is None:
                     split.append(module)
@@ -95,7 +95,7 @@ class RunCodegen(Pass):
             return [(module, value) for name, value in chosen.items() for module in external_modules(op, name)]
         return [(module, parse_codegen(text_in(module, CODEGEN))) for module in external_modules(op)]
 
-    def _finished(
+    def _finish(
         self, finish: Callable[[], Made], module: Operation, chosen: ChosenCodegen, calls: Sequence[Operation]
     ) -> list[Attribute] | None:
         """Return the external code of a finished module. If the codegen declines, the part goes back to the target.

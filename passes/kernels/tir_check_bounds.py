@@ -166,7 +166,7 @@ def _read_masked(verb: str) -> Callable[[Operation], Iterator[Access]]:
     return accesses
 
 
-def _packed(verb: str) -> Callable[[Operation], Iterator[Access]]:
+def _pack(verb: str) -> Callable[[Operation], Iterator[Access]]:
     """Return the accesses of expanding loads and compressing stores: adjacent elements, one for each active lane."""
 
     def accesses(op: Operation) -> Iterator[Access]:
@@ -176,7 +176,7 @@ def _packed(verb: str) -> Callable[[Operation], Iterator[Access]]:
     return accesses
 
 
-def _indexed(verb: str) -> Callable[[Operation], Iterator[Access]]:
+def _index(verb: str) -> Callable[[Operation], Iterator[Access]]:
     """Return the accesses of gathers and scatters: operands memref, offsets, indices, mask, vector."""
 
     def accesses(op: Operation) -> Iterator[Access]:
@@ -253,7 +253,7 @@ def _axes_of_lanes(op: Operation) -> Mapping[int, int]:
 
 
 def _subview(op: Operation) -> Iterator[Access]:
-    offsets, sizes, strides = _placed(op, op.operands[0].type.rank)
+    offsets, sizes, strides = _place(op, op.operands[0].type.rank)
     spans = [
         Span(axis, offset, as_index(offset) + (as_index(size) - 1) * stride)
         for axis, (offset, size, stride) in enumerate(zip(offsets, sizes, strides, strict=True))
@@ -261,7 +261,7 @@ def _subview(op: Operation) -> Iterator[Access]:
     yield Access(op.operands[0], "takes", [span._replace(nothing=_has_zero(sizes)) for span in spans])
 
 
-def _placed(op: Operation, rank: int) -> tuple[list[Size], list[Size], list[Size]]:
+def _place(op: Operation, rank: int) -> tuple[list[Size], list[Size], list[Size]]:
     """Return the offsets, sizes and strides of a view."""
     dynamic = iter(list(op.operands)[1:])
     lists = []
@@ -286,7 +286,7 @@ def _reinterpret_cast(op: Operation) -> Iterator[Access]:
     source = op.operands[0]
     if not isinstance(source.type, ir.MemRefType) or not is_dense(source.type):
         return
-    (offset,), sizes, strides = _placed(op, 1)
+    (offset,), sizes, strides = _place(op, 1)
     last = as_index(offset)
     for size, stride in zip(sizes, strides, strict=True):
         last = last + maximum(as_index(size) - 1, 0) * stride
@@ -326,13 +326,13 @@ _ACCESSES: Mapping[str, Callable[[Operation], Iterator[Access]]] = {
     "memref.store": _store,
     "memref.subview": _subview,
     "memref.view": _view,
-    "vector.compressstore": _packed("writes"),
-    "vector.expandload": _packed("reads"),
-    "vector.gather": _indexed("reads"),
+    "vector.compressstore": _pack("writes"),
+    "vector.expandload": _pack("reads"),
+    "vector.gather": _index("reads"),
     "vector.load": _vector_load,
     "vector.maskedload": _read_masked("reads"),
     "vector.maskedstore": _read_masked("writes"),
-    "vector.scatter": _indexed("writes"),
+    "vector.scatter": _index("writes"),
     "vector.store": _vector_store,
     "vector.transfer_read": _transfer_read,
     "vector.transfer_write": _transfer_write,

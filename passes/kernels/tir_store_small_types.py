@@ -312,15 +312,15 @@ def _compute(use: _SmallUse) -> None:
         if op.name == "arith.bitcast":
             results = [pairs[0][0]]
         elif op.name in ("arith.extf", "arith.truncf"):
-            results = [_rounded(_loaded(*pairs[0]), use.results[0]).value]
+            results = [_round(_load(*pairs[0]), use.results[0]).value]
         else:
-            results = _compute_wide(op, [_loaded(*pair).value for pair in pairs], use.results)
+            results = _compute_wide(op, [_load(*pair).value for pair in pairs], use.results)
     replace_op(op, results)
 
 
 def _compute_wide(op: Operation, operands: list[Value], types: list[Type]) -> list[Value]:
     operation = made_again(op, operands, list(map(_computing, types)))
-    return [_rounded(Number(result), type_).value for result, type_ in zip(operation.results, types, strict=True)]
+    return [_round(Number(result), type_).value for result, type_ in zip(operation.results, types, strict=True)]
 
 
 def _computing(type_: Type) -> Type:
@@ -329,7 +329,7 @@ def _computing(type_: Type) -> Type:
     return with_element(type_, ir.F32Type.get()) if is_small_number else type_
 
 
-def _loaded(value: Value, type_: Type) -> Number:
+def _load(value: Value, type_: Type) -> Number:
     """Return the number in a byte, or the numbers in a vector of bytes."""
     code = Number(value)
     if not _is_small(type_):
@@ -339,7 +339,7 @@ def _loaded(value: Value, type_: Type) -> Number:
     return convert("arith.trunci", code, ir.IntegerType.get_signless(element.width))
 
 
-def _rounded(x: Number, type_: Type) -> Number:
+def _round(x: Number, type_: Type) -> Number:
     """Return the stored form of a computed number: a byte if its type is small."""
     element = _element(type_)
     if not _is_small(type_):

@@ -189,19 +189,19 @@ def check_channels(conv: Convolution, data: Lettered, weight: Lettered) -> None:
     if conv.is_by_blocks:
         loops.require_same(data.sizes["O"], weight.sizes["O"], "channels of the data and the weight")
         return
-    channels, taken = _known(conv.data, data, "C"), _known(conv.weight, weight, "I")
+    channels, taken = _find_size(conv.data, data, "C"), _find_size(conv.weight, weight, "I")
     if equal(channels, taken if conv.is_transposed else dim_mul(taken, conv.groups)) is not True:
         one, other = data.sizes["C"], weight.sizes["I"]
         if conv.groups > 1 and not conv.is_transposed:
             other = other * conv.groups
         loops.require_same(one, other, "channels of the data and the weight")
     grouped = "I" if conv.is_transposed else "O"
-    if equal(dim_mod(_known(conv.weight, weight, grouped), conv.groups), 0) is not True:
+    if equal(dim_mod(_find_size(conv.weight, weight, grouped), conv.groups), 0) is not True:
         size = as_index(weight.sizes[grouped])
         loops.require(size % conv.groups == 0, "ValueError", f"{conv.groups} groups do not divide {{}} channels", size)
 
 
-def _known(info: TensorInfo, tensor: Lettered, letter: str) -> Any:
+def _find_size(info: TensorInfo, tensor: Lettered, letter: str) -> Any:
     """Return a size as the graph knows it."""
     assert info.shape is not None
     return info.shape[tensor.letters.index(letter)]
@@ -212,11 +212,11 @@ def convolve(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered,
     if are_steps_apart() and _is_by_channels(conv, weight):
         # A group of one channel needs no dimension of its own, which epilogues would not have either.
         data, weight, target = (each.renamed(letter, "G") for each, letter in ((data, "C"), (weight, "O"), (out, "C")))
-        return _computed(conv, data, weight, target, windows)
+        return _compute(conv, data, weight, target, windows)
     grouped = "I" if conv.is_transposed else "O"
     target = out.in_groups("C", conv.groups)
     data, weight = data.in_groups("C", conv.groups), weight.in_groups(grouped, conv.groups)
-    computed = _computed(conv, data, weight, target, windows)
+    computed = _compute(conv, data, weight, target, windows)
     return computed if conv.groups == 1 else tensors.merge(computed, target.letters.index("G"), 2)
 
 
@@ -227,7 +227,7 @@ def _is_by_channels(conv: Convolution, weight: Lettered) -> bool:
     return is_plain and conv.groups > 1 and (known["O"], known["I"]) == (conv.groups, 1)
 
 
-def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
+def _compute(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered, windows: Windows) -> Value:
     weight, windows = _drop_padding_taps(weight, windows, data.sizes, out.sizes)
 
     def over_padding() -> Value:

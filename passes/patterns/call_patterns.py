@@ -99,7 +99,7 @@ class CallTir(Op):
         if isinstance(canonical := known.canonical, str):
             return canonical
         if alike not in self._keys:
-            self._keys[alike] = _grouped(self._by_signature[alike], lambda each: each.key)
+            self._keys[alike] = _group(self._by_signature[alike], lambda each: each.key)
         if (candidates := self._keys[alike].get(canonical.key)) is None:
             return "computes something else"
         shapes = [_shape(value) for value in (*call.operands, *call.results)]
@@ -109,7 +109,7 @@ class CallTir(Op):
 
     @cached_property
     def _by_signature(self) -> dict[str, list[Structure]]:
-        return _grouped(self.structures, lambda each: each.signature)
+        return _group(self.structures, lambda each: each.signature)
 
     @cached_property
     def _keys(self) -> dict[str, dict[bytes, list[Structure]]]:
@@ -127,7 +127,7 @@ class CallTir(Op):
         return self.with_operands(f"call_tir{{{', '.join(said)}}}" if said else "call_tir")
 
 
-def _grouped(structures: Iterable[Structure], by: Callable[[Structure], T]) -> dict[T, list[Structure]]:
+def _group(structures: Iterable[Structure], by: Callable[[Structure], T]) -> dict[T, list[Structure]]:
     found: dict[T, list[Structure]] = {}
     for structure in structures:
         found.setdefault(by(structure), []).append(structure)

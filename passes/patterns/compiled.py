@@ -156,13 +156,13 @@ class _Compiler:
             return self._step(rest, bound)
         own = self._slots[part, "op"]
         held = [(self._slots[part, place], pattern) for place, pattern in enumerate(reader.parts)]
-        then = self._step(_before(held, rest), bound)
+        then = self._step(_prepend(held, rest), bound)
         if reader.in_order is None:
-            return self._of_groups(own, reader, [slot for slot, _ in held], then)
+            return self._match_groups(own, reader, [slot for slot, _ in held], then)
         places = [(slot, index) for (slot, _), (index, _) in zip(held, reader.in_order, strict=True)]
         if reader.is_commutative:
             (slot, one), (other_slot, other) = held
-            then = _first_of(then, self._later(_before([(other_slot, one), (slot, other)], rest), bound))
+            then = _first_of(then, self._later(_prepend([(other_slot, one), (slot, other)], rest), bound))
 
         count = None if part.is_open else len(places)
 
@@ -176,7 +176,7 @@ class _Compiler:
 
         return step
 
-    def _of_groups(self, own: int, reader: Reader, held: Sequence[int], then: _Step) -> _Step:
+    def _match_groups(self, own: int, reader: Reader, held: Sequence[int], then: _Step) -> _Step:
         def step(slots: list[Any]) -> Match | None:
             if isinstance(ways := reader.ways(slots[own]), str):
                 return None
@@ -209,7 +209,7 @@ def _maker(value: Any) -> Any:
     return None if type(owner) is Block else owner.operation
 
 
-def _before(held: Sequence[tuple[int, GraphPattern]], goals: _Goals) -> _Goals:
+def _prepend(held: Sequence[tuple[int, GraphPattern]], goals: _Goals) -> _Goals:
     for slot, pattern in reversed(held):
         goals = (pattern, slot, goals)
     return goals

@@ -91,11 +91,11 @@ class _Search:
                 return None
             self._bound[pattern] = subject
             for way in reversed(ways[1:]):
-                self._choices.append((len(self._bound), _before(way, goals)))
-            goals = _before(ways[0], goals)
-        return self._checked()
+                self._choices.append((len(self._bound), _prepend(way, goals)))
+            goals = _prepend(ways[0], goals)
+        return self._check()
 
-    def _checked(self) -> Match | None:
+    def _check(self) -> Match | None:
         match = Match(self._pattern, self._root, dict(self._bound))
         for part, subject in self._bound.items():
             if part.is_asked_last:
@@ -115,7 +115,7 @@ class _Search:
             self.refusal = Refusal(part, subject, reason, len(self._bound))
 
 
-def _before(way: Sequence[tuple[GraphPattern, Subject]], goals: _Goals) -> _Goals:
+def _prepend(way: Sequence[tuple[GraphPattern, Subject]], goals: _Goals) -> _Goals:
     for pattern, subject in reversed(way):
         goals = (pattern, subject, goals)
     return goals

@@ -66,7 +66,7 @@ class Op(GraphPattern):
         """Return the pattern with these operands, by position or name. `...` at the end allows any further operands."""
         is_open = bool(positional) and positional[-1] is ...
         given = positional[:-1] if is_open else positional
-        stated = {name: _stated(self, name, given, by_name, is_open) for name in self.names}
+        stated = {name: _check_operands(self, name, given, by_name, is_open) for name in self.names}
         op_t_ = self.but(operands=stated[self.names[0]], by_operator=stated, is_open=is_open)
         if op_t_.depth > MOST_DEEP:
             reason = f"more than {MOST_DEEP} patterns are nested"
@@ -230,7 +230,7 @@ def _normalize_attribute(pattern: Op, row: Operator, name: str, value: object) -
         raise RelaxError(f"pattern {pattern}: {row.full_name}: attribute '{name}' {problem}") from None
 
 
-def _stated(
+def _check_operands(
     pattern: Op, name: str, given: Sequence[Operand | EllipsisType], by_name: Mapping[str, Operand], is_open: bool
 ) -> Operands:
     """Return the patterns of operands, checked against the operator's row."""

@@ -182,7 +182,7 @@ class Prospects:
             return self._bit_of_repeated(pattern)
         inside = [self._bit(part) for part in pattern.parts]
         if isinstance(pattern, (Either, OfType)):
-            return self._add(pattern, self._made_by(inside))
+            return self._add(pattern, self._find_makers(inside))
         if isinstance(pattern, ResultPattern):
             return self._add(pattern, frozenset(pattern.op.names))
         if isinstance(pattern, Op):
@@ -199,11 +199,11 @@ class Prospects:
         once_more = pattern.around(again)
         outer = self._bit(once_more)
         if bit != _ANY:
-            self._makers[bit] = makers = self._made_by([outer, inner])
+            self._makers[bit] = makers = self._find_makers([outer, inner])
             self._parts.append(_ProspectPart(bit, Either((once_more, pattern.inner)), makers))
         return outer if pattern.least else bit
 
-    def _made_by(self, bits: Sequence[int]) -> _Makers:
+    def _find_makers(self, bits: Sequence[int]) -> _Makers:
         makers = [self._makers[bit] for bit in bits]
         return None if None in makers else frozenset[str]().union(*(maker for maker in makers if maker is not None))
 

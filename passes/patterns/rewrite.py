@@ -65,7 +65,7 @@ def rewrite(
         apply,
         benefit,
         name,
-        after=sorted(_needed(pattern)),
+        after=sorted(_find_needed(pattern)),
         may_match=lambda op_name, makers: _may_match(pattern, op_name, makers),
     )
 
@@ -80,14 +80,14 @@ def _search_match(pattern: GraphPattern, op: Operation, is_across: bool, rewrite
         return next(matches, None)
 
 
-def _needed(pattern: GraphPattern) -> frozenset[str]:
+def _find_needed(pattern: GraphPattern) -> frozenset[str]:
     """Return operators of which one defines an operand wherever the pattern matches, or none if unknown."""
     if isinstance(pattern, Op):
         makers = (frozenset(part.heads or ()) for part in pattern.parts)
         return next(filter(None, makers), frozenset())
     if isinstance(pattern, (Outputs, ResultPattern, Condition)):
-        return _needed(pattern.parts[0])
-    needed = [_needed(part) for part in pattern.parts] if isinstance(pattern, Either) else []
+        return _find_needed(pattern.parts[0])
+    needed = [_find_needed(part) for part in pattern.parts] if isinstance(pattern, Either) else []
     return frozenset[str]().union(*needed) if all(needed) else frozenset()
 
 

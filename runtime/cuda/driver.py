@@ -210,11 +210,11 @@ _in_place: list[CudaDriver] = []
 
 def driver() -> CudaDriver:
     """Return the driver, opened once. Raises DeviceError without a driver or a device."""
-    return _in_place[-1] if _in_place else _of_system()
+    return _in_place[-1] if _in_place else _load_system_driver()
 
 
 @once
-def _of_system() -> CudaDriver:
+def _load_system_driver() -> CudaDriver:
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError as error:

@@ -156,7 +156,7 @@ class CudaProgram(DeviceProgram):
         try:
             module = self.driver.made("cuModuleLoadDataEx", data, 2, options, values)
         except DriverError as error:
-            raise self._refused(code, error, log.value.decode(errors="replace")) from None
+            raise self._explain(code, error, log.value.decode(errors="replace")) from None
         self._undo.append(partial(self.driver.call, "cuModuleUnload", module))
         kernels = [self._kernel(module, name) for name in code.kernels]
         if code.format != "ptx" or _DYNAMIC_SHARED in data:
@@ -164,7 +164,7 @@ class CudaProgram(DeviceProgram):
                 self._allow_shared(kernel)
         return kernels
 
-    def _refused(self, code: DeviceCode, error: DriverError, log: str) -> DeviceError:
+    def _explain(self, code: DeviceCode, error: DriverError, log: str) -> DeviceError:
         if error.status == OUT_OF_MEMORY:
             return DeviceError(f"{self.device} ({self.device.name}) has no room for the program's kernels: {error}")
         text = f"{self.device} ({self.device.name}) refuses {code.label} ({code.format}): {error}"

@@ -94,18 +94,18 @@ class _TimedCopies(Copies):
     def __init__(self, copies: Copies, times: list[tuple[str, int, int]]) -> None:
         self.__dict__ = dict(copies.__dict__)
         self._times, synchronize = times, copies.synchronize
-        self.synchronize = lambda: self._timed("wait for kernels", synchronize)
+        self.synchronize = lambda: self._time("wait for kernels", synchronize)
 
     def upload(self, host: Tensor) -> Tensor:
-        return self._timed("copy to the device", super().upload, host)
+        return self._time("copy to the device", super().upload, host)
 
     def download(self, host: Tensor, device: Tensor) -> None:
-        self._timed("copy from the device", super().download, host, device)
+        self._time("copy from the device", super().download, host, device)
 
     def wait(self) -> None:
-        self._timed("wait for copies", super().wait)
+        self._time("wait for copies", super().wait)
 
-    def _timed(self, what: str, function: Callable[..., R], *arguments: object) -> R:
+    def _time(self, what: str, function: Callable[..., R], *arguments: object) -> R:
         begin = time.perf_counter_ns()
         result = function(*arguments)
         self._times.append((what, begin, time.perf_counter_ns()))

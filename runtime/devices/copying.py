@@ -52,13 +52,13 @@ class _CopyingCall:
         self._packed, self._signature, self._copies = packed, signature, copies
 
     def __call__(self, *arguments: object) -> object:
-        passed, written = self._uploaded(prepared(self._signature, arguments))
+        passed, written = self._upload(prepared(self._signature, arguments))
         result = self._packed(*passed)
         self._copies.synchronize()
         with self._copies.on_device():
             for host, device in written:
                 self._copies.download(host, device)
-            found = self._given(result)
+            found = self._give(result)
             self._copies.wait()
         return found
 
@@ -67,7 +67,7 @@ class _CopyingCall:
 
         The call returns when its results are ready on the device.
         """
-        passed, _ = self._uploaded(arguments)
+        passed, _ = self._upload(arguments)
 
         def call() -> object:
             result = self._packed(*passed)
@@ -76,16 +76,16 @@ class _CopyingCall:
 
         return call
 
-    def _uploaded(self, given: Sequence[object]) -> tuple[list[object], list[tuple[Tensor, Tensor]]]:
+    def _upload(self, given: Sequence[object]) -> tuple[list[object], list[tuple[Tensor, Tensor]]]:
         """Return arguments on the device, and pairs of each written argument with its source."""
         written: list[tuple[Tensor, Tensor]] = []
         with self._copies.on_device():
             described = [*self._signature.inputs, *[None] * (len(given) - len(self._signature.inputs))]
-            passed = [self._passed(*pair, written) for pair in zip(described, given, strict=False)]
+            passed = [self._pass(*pair, written) for pair in zip(described, given, strict=False)]
             self._copies.wait()
         return passed, written
 
-    def _passed(self, described: PassedValue | None, value: object, written: list[tuple[Tensor, Tensor]]) -> object:
+    def _pass(self, described: PassedValue | None, value: object, written: list[tuple[Tensor, Tensor]]) -> object:
         """Return an argument on the device. Arguments that the call writes to are copied back later."""
         if described is None or described.kind not in ("tensor", "list"):
             return value
@@ -93,7 +93,7 @@ class _CopyingCall:
             if not isinstance(value, Sequence) or len(value) != len(described.items):
                 return value
             items = [each._replace(written=described.written) for each in described.items]
-            return [self._passed(*pair, written) for pair in zip(items, value, strict=True)]
+            return [self._pass(*pair, written) for pair in zip(items, value, strict=True)]
         if not hasattr(value, "__dlpack__"):
             return value
         host = share(value, described.written)
@@ -104,11 +104,11 @@ class _CopyingCall:
             written.append((host, device))
         return device
 
-    def _given(self, value: object) -> object:
+    def _give(self, value: object) -> object:
         from ..ffi import tvm_ffi
 
         if isinstance(value, tvm_ffi.Array):
-            return tvm_ffi.convert([self._given(each) for each in value])
+            return tvm_ffi.convert([self._give(each) for each in value])
         if not isinstance(value, tvm_ffi.Tensor) or value.__dlpack_device__()[0] == CPU:
             return value
         host = empty_on_host(value)

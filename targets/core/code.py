@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def find_backend(target: str) -> Backend:
     """Return the backend of a target or its nearest host. Raise RelaxError if there is none."""
     if (found := _nearest(target)) is not None:
-        return _made(found)
+        return _make(found)
     able = [registered.name for registered in all_targets() if _nearest(registered.name) is not None]
     raise RefusalError(
         f"target '{target}' has no code generator: neither it nor a parent of it names one",
@@ -40,7 +40,7 @@ def _nearest(target: str) -> type[Backend] | None:
 
 
 @cache
-def _made(backend: type[Backend]) -> Backend:
+def _make(backend: type[Backend]) -> Backend:
     return backend()
 
 

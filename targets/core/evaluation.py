@@ -66,7 +66,7 @@ def _compute(options: CodeOptions, module: Module) -> list[ndarray]:
     cache, target = options.cache, parse_target(HOST)
     rules = None if cache is None else extensions_digest()
     program = None if rules is None else _program(options, module, rules)
-    if cache is not None and program is not None and (kept := _kept(cache, _keys_of(cache, program))) is not None:
+    if cache is not None and program is not None and (kept := _read(cache, _keys_of(cache, program))) is not None:
         return kept
     try:
         with evaluating_by(None):
@@ -75,7 +75,7 @@ def _compute(options: CodeOptions, module: Module) -> list[ndarray]:
     except RelaxError as error:
         raise NotComputed(error.message) from None
     keys = _keys(artifact)
-    kept = None if cache is None else _kept(cache, keys)
+    kept = None if cache is None else _read(cache, keys)
     results = _called(artifact) if kept is None else kept
     if cache is None or any(each.nbytes > _MOST_KEPT for each in results):
         return results
@@ -112,7 +112,7 @@ def _keys(artifact: Artifact) -> list[str]:
             for index in range(count)]  # fmt: skip
 
 
-def _kept(cache: DiskCache, keys: Sequence[str]) -> list[ndarray] | None:
+def _read(cache: DiskCache, keys: Sequence[str]) -> list[ndarray] | None:
     import numpy
 
     if not keys:

@@ -78,12 +78,12 @@ def _rewritten(line: str) -> str:
         nonlocal type_
         type_ = match["type"] or type_
         # In `fadd float %x, 0.5` and `phi float [ 0.5, %a ]` the type occurs once, before the constants.
-        return _spelled(match["number"], type_) if match["number"] and type_ else match[0]
+        return _spell(match["number"], type_) if match["number"] and type_ else match[0]
 
     return _TOKEN.sub(rewrite, line)
 
 
-def _spelled(number: str, type_: str) -> str:
+def _spell(number: str, type_: str) -> str:
     bits = _bits(number, _FORMATS[type_])
     return _FORMATS[type_].spelling.format(_as_double(bits) if type_ == "float" else bits)
 

@@ -143,10 +143,10 @@ def add_target_source(source: Callable[[str | None], Iterable[Target]]) -> None:
 @types_checked
 def find_target(name: str) -> Target:
     """Return the target of a name. Raise RelaxError with the nearest name if it is unknown."""
-    return _found(name)
+    return _find(name)
 
 
-def _found(name: str) -> Target:
+def _find(name: str) -> Target:
     if name not in _TARGETS:
         asked_for = _asked_for.get()
         if name in asked_for:
@@ -195,7 +195,7 @@ def _chain(name: str, following: Callable[[Target], tuple[str, ...]]) -> dict[st
     chain: dict[str, Target] = {}
     waiting = [name]
     while waiting:
-        target = _found(waiting.pop())
+        target = _find(waiting.pop())
         if target.name not in chain:
             chain[target.name] = target
             waiting += reversed(following(target))
@@ -203,7 +203,7 @@ def _chain(name: str, following: Callable[[Target], tuple[str, ...]]) -> dict[st
 
 
 def _with_default(chain: dict[str, Target]) -> list[Target]:
-    default = chain.pop(DEFAULT, None) or _found(DEFAULT)
+    default = chain.pop(DEFAULT, None) or _find(DEFAULT)
     return [*chain.values(), default]
 
 
@@ -285,7 +285,7 @@ def _parse_cached(text: str) -> ChosenTarget:
     name = name.rstrip()
     if brace and not rest.endswith("}"):
         raise OptionError(f"target '{text}': expected '}}' at the end, behind the options")
-    _found(name)
+    _find(name)
     given: dict[str, str] = {}
     known = options_of(name) if rest else []
     for key, value in split_options(rest[:-1]):

@@ -213,7 +213,7 @@ class _Head:
             whole = _Part(0, keys, keys)
             scores = self._scores(columns, whole)
             powers = self._powers(scores, self._largest(scores, most))
-            return self._divided(self._weighted(powers, whole, total), self._summed(powers, sums), out)
+            return self._divide(self._weigh(powers, whole, total), self._sum(powers, sums), out)
         length = _keys_of_block(keys, is_even=self.what.offset is None)
         longest = length if isinstance(length, int) else _FEW_KEYS
         is_even = self.what.offset is None and isinstance(keys, int) and keys % longest == 0
@@ -225,12 +225,12 @@ class _Head:
             new = self._largest(scores, linalg.copy(most, self._row()))
             powers = self._powers(scores, new)
             factors = linalg.parallel([most, new], self._row(), power)
-            sums = self._summed(powers, linalg.parallel([sums, factors], sums, lambda x, factor: x * factor))
+            sums = self._sum(powers, linalg.parallel([sums, factors], sums, lambda x, factor: x * factor))
             total = linalg.parallel([total, factors], total, lambda x, factor: x * factor, [None, [0]])
-            return [new, sums, self._weighted(powers, part, total)]
+            return [new, sums, self._weigh(powers, part, total)]
 
         _, sums, total = loops.for_range(first, last, some_keys, most, sums, total, step=length)
-        return self._divided(total, sums, out)
+        return self._divide(total, sums, out)
 
     # ---- tensors ----
 
@@ -263,9 +263,9 @@ class _Head:
             Labelled(self._slice_head(self.key, part), self.what.dtype, self.key.labels(None, "k", None, "d")),
             Labelled(columns, self.what.wide, ("d", "q")),
         ]
-        return self._adjusted(labelled_product(factors, out, "kq", self.what.wide), part)
+        return self._adjust(labelled_product(factors, out, "kq", self.what.wide), part)
 
-    def _adjusted(self, scores: Value, part: _Part) -> Value:
+    def _adjust(self, scores: Value, part: _Part) -> Value:
         """Add the biases to the scores, and replace the scores of unseen keys by -inf."""
         for bias in self.biases:
             starts, sizes = (self.sequence, self.head, self.rows.start, part.start), (1, 1, self.rows.size, part.size)
@@ -289,7 +289,7 @@ class _Head:
         rows = Reduction(scores, [0])
         return rows.fold_into(maximum, [rows.whole], initial)
 
-    def _summed(self, powers: Value, initial: Value) -> Value:
+    def _sum(self, powers: Value, initial: Value) -> Value:
         rows = Reduction(powers, [0])
         return rows.fold_into(lambda x, total: total + x, [rows.whole], initial)
 
@@ -297,11 +297,11 @@ class _Head:
         """Return exp of the distances to each query's maximum; 0 if it has none."""
         return linalg.parallel([scores, most], scores, power, [None, [1]])
 
-    def _weighted(self, powers: Value, part: _Part, total: Value) -> Value:
+    def _weigh(self, powers: Value, part: _Part, total: Value) -> Value:
         values = self._slice_head(self.value, part)
         return weighted_rows(self.what, powers, "kq", values, self.value.labels(None, "k", None, "e"), total)
 
-    def _divided(self, total: Value, sums: Value, out: Value) -> Value:
+    def _divide(self, total: Value, sums: Value, out: Value) -> Value:
         width = linalg.sizes(out)[3]
         offsets, sizes = [self.sequence, self.rows.start, self.head, 0], [1, self.rows.size, 1, width]
         place = tensors.slice_of(out, offsets, sizes)

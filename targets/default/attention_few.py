@@ -67,7 +67,7 @@ class _Query:
         self.head = group * self.count
 
     def attend(self, out: Value) -> Value:
-        scaled = self._scaled()
+        scaled = self._scale()
         total = linalg.fill(0, self._scratch(self.value.sizes[3]))
         most, sums = linalg.fill(-math.inf, self._row()), linalg.fill(0, self._row())
         first, last = seen_keys(self.what, self.row, 1, self.key.length)
@@ -103,7 +103,7 @@ class _Query:
     def _slice_group(self, rows: Rows, start: Size, count: Size) -> Value:
         return rows.some(self.sequence, start, count, rows.head_for(self.head, self.heads))
 
-    def _scaled(self) -> Value:
+    def _scale(self) -> Value:
         """Return the query's scaled heads: [heads, size of a head]."""
         rows = self.query.some(self.sequence, self.row, 1, self.head, self.count)
         scaled = lambda x: x.of(self.what.dtype).to(self.what.wide) * self.what.scale  # noqa: E731

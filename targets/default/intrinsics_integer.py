@@ -133,7 +133,7 @@ def floormod(is_unsigned: bool, x: Number, y: Number) -> Number:
 
 
 # ---- bits ----
-def _counted(name: str) -> Callable[[bool, Number], Number]:
+def _count(name: str) -> Callable[[bool, Number], Number]:
     def rule(is_unsigned: bool, x: Number) -> Number:
         """Apply the operation in 64 bits to index operands, which math's bit operations do not support."""
         if str(x.element) != "index":
@@ -145,7 +145,7 @@ def _counted(name: str) -> Callable[[bool, Number], Number]:
 
 
 for _name, _counts in {"popcount": "ctpop", "ctpop": "ctpop", "clz": "ctlz", "ctz": "cttz"}.items():
-    integer_rule(f"tir.{_name}")(_counted(f"math.{_counts}"))
+    integer_rule(f"tir.{_name}")(_count(f"math.{_counts}"))
 
 
 @integer_rule("tir.bitreverse")
@@ -195,16 +195,16 @@ def usub_sat(is_unsigned: bool, x: Number, y: Number) -> Number:
 @integer_rule("tir.sadd_sat")
 def sadd_sat(is_unsigned: bool, x: Number, y: Number) -> Number:
     total = x + y
-    return select(((x ^ total) & (y ^ total)) < 0, _bound(x), total)
+    return select(((x ^ total) & (y ^ total)) < 0, _select_limit(x), total)
 
 
 @integer_rule("tir.ssub_sat")
 def ssub_sat(is_unsigned: bool, x: Number, y: Number) -> Number:
     total = x - y
-    return select(((x ^ y) & (x ^ total)) < 0, _bound(x), total)
+    return select(((x ^ y) & (x ^ total)) < 0, _select_limit(x), total)
 
 
-def _bound(x: Number) -> Number:
+def _select_limit(x: Number) -> Number:
     """Return the minimum for negative x, else the maximum."""
     return (x >> (x.bits - 1)) ^ ((1 << (x.bits - 1)) - 1)
 

@@ -124,7 +124,7 @@ def _attend(what: Attention, query: Value, key: Value, value: Value, biases: Seq
     keys = linalg.sizes(key)[1]
     scores = linalg.empty([batch, heads, queries, keys], element(what.wide))
     scores = _scores(what, query, key, scores)
-    scores = _adjusted(what, scores, biases, scale_of(what, query), queries, keys)
+    scores = _adjust(what, scores, biases, scale_of(what, query), queries, keys)
     rows = Reduction(scores, [_KEYS])
     most = rows.extreme(maximum, -math.inf, what.wide)
     weights = rows.everywhere(_exponential, [rows.whole, rows.part(most)], scores)
@@ -168,9 +168,7 @@ def _group_heads(tensor: Value, axis: int, other: Value) -> Value:
     return tensors.split(tensor, axis, [groups, heads // groups])
 
 
-def _adjusted(
-    what: Attention, scores: Value, biases: Sequence[Value], scale: Number, queries: Size, keys: Size
-) -> Value:
+def _adjust(what: Attention, scores: Value, biases: Sequence[Value], scale: Number, queries: Size, keys: Size) -> Value:
     """Scale the scores, add the biases, and replace the scores of unseen keys by -inf."""
     is_visible = _mask(what, queries, keys)
     infos = [what.scores] if what.bias is None else [what.scores, what.bias]

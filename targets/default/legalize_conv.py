@@ -78,13 +78,13 @@ def _spread(data: Lettered, out: Lettered, windows: Mapping[str, Window], extra:
         offsets[letter] = reach + (cut[0] - window.before)
         strides[letter] = window.stride
         starts[letter] = cut[0]
-    spread = _placed(data.value, list(sizes.values()), list(offsets.values()), list(strides.values()))
+    spread = _place(data.value, list(sizes.values()), list(offsets.values()), list(strides.values()))
     if any(starts.values()):
         spread = tensors.slice_of(spread, list(starts.values()), list(ends.values()))
     return data.replaced(spread)
 
 
-def _placed(tensor: Value, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Value:
+def _place(tensor: Value, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Value:
     """Place the tensor's elements at strided positions among zeros."""
     zeros = linalg.fill(0, linalg.empty(sizes, tensor.type.element_type))
     place = tensors.slice_of(zeros, offsets, linalg.sizes(tensor), strides)

@@ -159,11 +159,11 @@ class _GridPlaces(NamedTuple):
 
     def taps(self, scalars: Sequence[Number]) -> list[list[Tap]]:
         """Return the taps of each dimension, from one element of each table."""
-        taps = [Tap(*items) for items in _by(self.per_tap, scalars)]
-        return _by(self.per_dimension, taps)
+        taps = [Tap(*items) for items in _chunk(self.per_tap, scalars)]
+        return _chunk(self.per_dimension, taps)
 
 
-def _by(count: int, items: Sequence[_Item]) -> list[list[_Item]]:
+def _chunk(count: int, items: Sequence[_Item]) -> list[list[_Item]]:
     return [list(items[start : start + count]) for start in range(0, len(items), count)]
 
 

@@ -103,7 +103,7 @@ def _blocks_of(expression: AffineExpr, sizes: Sequence[Dim]) -> list[_Block] | N
     if isinstance(expression := expression.maybe_downcast(), ir.AffineDimExpr):
         return [_Block(expression.position)]
     if isinstance(expression, ir.AffineAddExpr):
-        return _joined(expression.lhs.maybe_downcast(), expression.rhs.maybe_downcast(), sizes)
+        return _join(expression.lhs.maybe_downcast(), expression.rhs.maybe_downcast(), sizes)
     kinds = ((ir.AffineFloorDivExpr, "outer"), (ir.AffineModExpr, "inner"))
     if (kind := next((name for class_, name in kinds if isinstance(expression, class_)), None)) is None:
         return None
@@ -113,7 +113,7 @@ def _blocks_of(expression: AffineExpr, sizes: Sequence[Dim]) -> list[_Block] | N
     return [_Block(dim.position, kind, divisor.value)]
 
 
-def _joined(left: AffineExpr, right: AffineExpr, sizes: Sequence[Dim]) -> list[_Block] | None:
+def _join(left: AffineExpr, right: AffineExpr, sizes: Sequence[Dim]) -> list[_Block] | None:
     """Match `outer * c + inner`, in either order, where inner has exactly c values."""
     for scaled, inner in ((left, right), (right, left)):
         if not isinstance(scaled, ir.AffineMulExpr):

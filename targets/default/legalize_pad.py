@@ -26,7 +26,7 @@ from ...passes.legalize.rules import Legalized, register_legalize
 def pad(call: LegalizeCall) -> Legalized:
     before, after, mode = call.op.pad_width[::2], call.op.pad_width[1::2], call.op.pad_mode
     if mode != "constant":
-        body = lambda data, output: _repeated(data, output, before, after, _PLACES[mode])  # noqa: E731
+        body = lambda data, output: _repeat(data, output, before, after, _PLACES[mode])  # noqa: E731
         return call.prim(body)
     dtype, value = call.dtype(call.operands[0]), call.op.pad_value
     if not is_float(dtype) and not math.isfinite(value):
@@ -63,7 +63,7 @@ def _limit_offset(offset: int, size: Size) -> Size:
 
 
 # ---- by elements of the data ----
-def _repeated(
+def _repeat(
     data: Value, output: Value, before: Sequence[int], after: Sequence[int], place: Callable[[Number, Number], Number]
 ) -> Value:
     sizes = linalg.sizes(data)

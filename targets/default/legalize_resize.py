@@ -74,7 +74,7 @@ def resize(call: LegalizeCall) -> Legalized:
     shapes = call.shape(call.operands[0]), call.result_shape()
     times = {axis: count for axis in axes if (count := settings.times(*(shape[axis] for shape in shapes))) is not None}
     if len(times) == len(axes):
-        return _repeated(call.operands[0], times, call)
+        return _repeat(call.operands[0], times, call)
 
     def resized(data: Value, output: Value) -> Value:
         require_blocks(data, layout)
@@ -131,7 +131,7 @@ class _Settings:
         last = size.to("f64") - 1.0
         is_inside = [(x >= 0.0) & (x <= last)] if self.is_cropped else []
         if self.method == "nearest_neighbor":
-            index, _ = inside(self._rounded(x).to("index"), size)
+            index, _ = inside(self._round(x).to("index"), size)
             return [index, *is_inside]
         # Places farther away than any element combine the same elements.
         x = limited(x, -4.0, last + 4.0)
@@ -165,7 +165,7 @@ class _Settings:
         middle = ((x * 2.0 + 1.0) * size - count) / (count * 2.0)
         return select(single, 0.0, middle) if self.mode == "pytorch_half_pixel" else middle
 
-    def _rounded(self, x: Number) -> Number:
+    def _round(self, x: Number) -> Number:
         rounding = self.rounding or ("round" if self.mode == "align_corners" else "floor")
         if rounding == "round":
             return intrinsic("roundeven", x)
@@ -176,7 +176,7 @@ class _Settings:
         return intrinsic("floor", x + _EPSILON) if rounding == "floor" else intrinsic("ceil", x - _EPSILON)
 
 
-def _repeated(data: Value, times: Mapping[int, int], call: LegalizeCall) -> list[Value]:
+def _repeat(data: Value, times: Mapping[int, int], call: LegalizeCall) -> list[Value]:
     """Repeat each element along the axes. The result is viewed with an additional dimension for each axis."""
     dtype, out_dtype = call.dtype(data), call.result_dtype()
 

@@ -36,7 +36,7 @@ def clip(call: LegalizeCall) -> Legalized:
 
     def body(x: Value, *others: Number) -> Value:
         *given, output = others
-        values = iter([_bound(value, source, dtype) for value, source in zip(given, sources, strict=True)])
+        values = iter([_round_bound(value, source, dtype) for value, source in zip(given, sources, strict=True)])
         low, high = (next(values) if bound is None else constant(bound, dtype) for bound in known)
         return linalg.parallel([x], output, lambda value: minimum(maximum(value.of(dtype), low), high))
 
@@ -52,7 +52,7 @@ def _constant_bound(number: float, dtype: str) -> float:
     return number
 
 
-def _bound(value: Number, source: str, dtype: str) -> Number:
+def _round_bound(value: Number, source: str, dtype: str) -> Number:
     """Return a dynamic bound in the elements' dtype, as the nearest number."""
     value = value.of(source)
     if is_float(source) or is_float(dtype):

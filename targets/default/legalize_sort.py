@@ -177,7 +177,7 @@ class Selection(NamedTuple):
 def choice_of(dtype: str, size: object, descending: bool) -> Selection:
     """Choose the representation for rows of a size: a single number if it has room for element and position."""
     is_long = isinstance(size, int) and size >> MOST_BITS > 0
-    return (by_element if bit_width(dtype) > MOST_BITS or is_long else _by_key)(dtype, descending)
+    return (by_element if bit_width(dtype) > MOST_BITS or is_long else _select_by_key)(dtype, descending)
 
 
 def by_element(dtype: str, descending: bool) -> Selection:
@@ -195,7 +195,7 @@ def by_element(dtype: str, descending: bool) -> Selection:
     )
 
 
-def _by_key(dtype: str, descending: bool) -> Selection:
+def _select_by_key(dtype: str, descending: bool) -> Selection:
     """Represent an element by one number that a single comparison orders. Blocks of elements are compared directly."""
 
     def before(read: Callable[[Number], Number], top: Record) -> Callable[[Number], Number]:

@@ -63,7 +63,7 @@ def unique_by(steps: Steps, call: LegalizeCall) -> Legalized:
 
     asked = [FIRSTS, *([COUNTS] if with_counts else []), *([INVERSE] if with_inverse else [])]
     found = _grouped(call, steps, shape, asked, grouping)
-    taken = _taken(call, data, shape, [found[name] for name in asked if name != INVERSE], found["size"], axis)
+    taken = _take_first(call, data, shape, [found[name] for name in asked if name != INVERSE], found["size"], axis)
     results = [
         taken[0],
         *([taken[1]] if with_firsts else []),
@@ -215,7 +215,7 @@ def slice_order(items: Value, dtype: str, before: Number, after: Number) -> tupl
 # ---- one item of each group ----
 
 
-def _taken(
+def _take_first(
     call: LegalizeCall, data: Value, shape: Sequence[Dim], values: Sequence[Value], size_tensor: Value, axis: int | None
 ) -> list[Value]:
     """Return the first item of each group, then `found` cut to the number of groups."""

@@ -60,7 +60,7 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
     def body(*parameters: Value) -> Value:
         *inputs, out = parameters
         named = dict(zip(given, inputs, strict=True))
-        return summed(list(dtypes.values()), out, "f32", lambda zeros: _added(shape, named, dtypes, zeros, weight))
+        return summed(list(dtypes.values()), out, "f32", lambda zeros: _sum(shape, named, dtypes, zeros, weight))
 
     (result,) = call.prim(body, list(given.values()), [TensorInfo((rows, columns), "f32")], pattern="out_ewise_fusable")
     if bias is not None:
@@ -138,7 +138,7 @@ class _Shape(NamedTuple):
         return _FIRST_BLOCK + len(self.block_sizes) + len(self.code_sizes)
 
 
-def _added(shape: _Shape, inputs: Mapping[str, Value], dtypes: Mapping[str, str], zeros: Value, weight: str) -> Value:
+def _sum(shape: _Shape, inputs: Mapping[str, Value], dtypes: Mapping[str, str], zeros: Value, weight: str) -> Value:
     """Sum x * (codes * scales + offsets)."""
     maps = [linalg.select_dims(shape.loops, shape.loops_of(name)) for name in inputs]
     maps.append(linalg.select_dims(shape.loops, [_ROWS, _COLUMNS]))
@@ -158,13 +158,13 @@ def _added(shape: _Shape, inputs: Mapping[str, Value], dtypes: Mapping[str, str]
             made = _number(code, named["zero_point"]) * real("scale")
         else:
             made = (code - (_ONES + (1 << (shape.bits - 1)))) * real("scale")
-        return total + x * _rounded(made, weight)
+        return total + x * _round(made, weight)
 
     iterators = [linalg.PARALLEL] * 2 + [linalg.REDUCTION] * (shape.loops - 2)
     return linalg.generic(list(inputs.values()), [zeros], maps, iterators, body)[0]
 
 
-def _rounded(number: Number, dtype: str) -> Number:
+def _round(number: Number, dtype: str) -> Number:
     """Round the number to a narrower dtype and widen it again, with the device's own conversion."""
     return number if dtype == "f32" else convert("arith.truncf", number, element(dtype)).to("f32")
 

@@ -105,7 +105,7 @@ class _DotKernel(NbitsKernel):
                 made = self._add(tile, [code[place] for code in codes], at * places + place, made)
             return made
 
-        return self._summed(matrix.words, word, tile)
+        return self._sum(matrix.words, word, tile)
 
     def with_memory(self, blocks: int, use: Callable[[Value], object]) -> None:
         loops.scratch([blocks * self.matrix.block // WORD, self.matrix.width * WORD], self._byte, use)
@@ -130,9 +130,9 @@ class _DotKernel(NbitsKernel):
             codes = [vectors.load(self._of_bytes, memory, at, column * width) for column in tile.columns]
             return self._add(tile, codes, first * groups + at, list(map(number, sums)))
 
-        return self._summed(groups, group, tile)
+        return self._sum(groups, group, tile)
 
-    def _summed(self, count: int, step: Callable[..., list[Number]], tile: PanelTile) -> list[Number]:
+    def _sum(self, count: int, step: Callable[..., list[Number]], tile: PanelTile) -> list[Number]:
         zeros = [constant(0, self._of_sums)] * len(tile.points)
         sums = loops.for_range(0, count, step, *zeros)
         return [number(result_of("arith.sitofp", [each], self._type)) for each in sums]

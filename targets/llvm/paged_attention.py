@@ -110,7 +110,7 @@ def write_attention(call: LegalizeCall, plan: Plan, parameters: Sequence[Value])
     def step(position: Number) -> None:
         first = position // plan.shared * together
         stop = minimum(first + together, tokens)
-        _in_memory(plan, lambda memory: _Step(paged, plan, memory, position % as_index(plan.shared)).run(first, stop))
+        _allocate(plan, lambda memory: _Step(paged, plan, memory, position % as_index(plan.shared)).run(first, stop))
 
     share_steps(tiles * plan.shared, keys // maximum(tiles, 1) * products, step)
 
@@ -133,7 +133,7 @@ class _Memory(NamedTuple):
     places: Value
 
 
-def _in_memory(plan: Plan, use: Callable[[_Memory], None]) -> None:
+def _allocate(plan: Plan, use: Callable[[_Memory], None]) -> None:
     rows = plan.most_tokens * plan.group
     wide, index = ir.F32Type.get(), ir.IndexType.get()
     of_row = [[rows, plan.size], [rows, plan.columns], [rows, KEYS_AT_ONCE], [rows], [rows], [rows]]

@@ -207,9 +207,9 @@ class Compilation:
         if self._program is not None and self.place is not None:
             is_unchanged = partial(self._program.is_unchanged, self.files)
             with reporting(self._tell_warning):
-                return self._written(self.place.found_or(partial(self._built, module), is_unchanged))
+                return self._written(self.place.found_or(partial(self._build, module), is_unchanged))
         if self.emit == "artifact" and self.arguments["save-ir-dir"] is None:
-            return self._written(self._built(module))
+            return self._written(self._build(module))
         self._lower(module)
         if self.emit in ("llvm", "ll"):
             find_backend(self.target.name).complete(module.owner, self.target)
@@ -244,15 +244,15 @@ class Compilation:
         self.stages = _stages_for(self.emit, self.options, self.arguments)
         self.progress.count += len(self.stages.stages)
 
-    def _built(self, module: Module) -> Artifact:
+    def _build(self, module: Module) -> Artifact:
         self._fit(module)
-        around = partial(self._shown, module=module)
+        around = partial(self._show, module=module)
         with lowered_for_code(module.owner, self.options, self.stages, self.code_options, around) as code:
             return self._code(module, code)
 
     def _lower(self, module: Module) -> None:
         self._fit(module)
-        lower_in_place(module.owner, self.options, self.stages, partial(self._shown, module=module))
+        lower_in_place(module.owner, self.options, self.stages, partial(self._show, module=module))
 
     def _fit(self, module: Module) -> None:
         with self.progress.step("check"):
@@ -263,7 +263,7 @@ class Compilation:
         self._save_ir("import", module)
 
     @contextmanager
-    def _shown(self, name: str, module: Module) -> Iterator[None]:
+    def _show(self, name: str, module: Module) -> Iterator[None]:
         """Report the progress of a stage, and save the IR after it."""
         # The partition's table lists the parts that codegens decline.
         telling = nullcontext() if name.startswith("partition") else reporting(self._tell_warning)

@@ -19,7 +19,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     begun = time.perf_counter()
     arguments = parse(argv)
     if arguments["clear-cache"] or arguments["cache-info"]:
-        write_text(stdout, _cleared(arguments) if arguments["clear-cache"] else _info(arguments))
+        write_text(stdout, _clear(arguments) if arguments["clear-cache"] else _info(arguments))
         return 0
     code = _compile(arguments, begun, stdin, stdout, stderr)
     if arguments.is_output_chosen:
@@ -53,7 +53,7 @@ def _info(arguments: Arguments) -> str:
     return "\n".join([head, *rows]) + "\n"
 
 
-def _cleared(arguments: Arguments) -> str:
+def _clear(arguments: Arguments) -> str:
     cache = DiskCache(arguments["cache-dir"])
     total = sum(size for _, size in cache.sizes().values())
     cache.clear()

@@ -72,7 +72,7 @@ def front_door() -> dict[Path, str]:
     import relax_mlir
 
     written = vars(relax_mlir)  # type checkers see the generated names, and not their source
-    namespaces = {name: exported(written["_by_name"](each)) for name, each in written["_NAMESPACES"].items()}
+    namespaces = {name: exported(written["_map_names"](each)) for name, each in written["_NAMESPACES"].items()}
     rows = exported(written["_EXPORTS"]).union(*(namespaces[name] for name in written["_FLAT"]))
     rows.update(f"from {module} import {name} as {name}" for name, module in written["_PLUGIN_EXPORTS"].items())
     rows.update(f"import {module} as _{name}" for name, module in written["_PLUGIN_PACKAGES"].items())

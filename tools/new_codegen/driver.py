@@ -85,7 +85,7 @@ def package(name: str, parts: Sequence[str] = (), choices: Sequence[str] = ()) -
     files: dict[str, str] = {}
     for part in ("codegen", *parts):
         for path, text in _templates(part):
-            files[_fill_words(path, words)] = _fill_words(_chosen(text, labels), words)
+            files[_fill_words(path, words)] = _fill_words(_choose(text, labels), words)
     return files
 
 
@@ -95,7 +95,7 @@ def _templates(part: str) -> Iterator[tuple[str, str]]:
         yield str(file.relative_to(root)).removesuffix(_ENDING), file.read_text(encoding="utf-8")
 
 
-def _chosen(text: str, labels: Set[str]) -> str:
+def _choose(text: str, labels: Set[str]) -> str:
     """Keep lines without marks such as `@operator@`, and lines of which all marks are chosen."""
     lines = []
     for line in text.splitlines(keepends=True):

@@ -64,7 +64,7 @@ def _words(option: Option) -> tuple[str, ...]:
     return option.choices or (("false",) if option.kind == "flag" and option.default else ())
 
 
-def _spelled(name: str, option: Option) -> list[str]:
+def _spell(name: str, option: Option) -> list[str]:
     """Return the option as typed, with `=` if a value follows."""
     if option.kind == "level":
         return [f"-{name}{level}" for level in range(4)]
@@ -78,7 +78,7 @@ def _spelled(name: str, option: Option) -> list[str]:
 def _bash(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
     """Return the script for bash, which splits `--a=b` into three words."""
     function = "_" + tool.replace("-", "_")
-    spelled = [word for name, option in options.items() for word in _spelled(name, option)]
+    spelled = [word for name, option in options.items() for word in _spell(name, option)]
     cases = [
         f'        {spelling(name)}) words="{" ".join(_words(option))}" ;;'
         for name, option in options.items()

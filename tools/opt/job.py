@@ -54,7 +54,7 @@ class Job:
         """Return the output for one source. Raise RelaxError."""
         arguments = self.arguments
         announce(f"parsing {self.name}")
-        module = self._timed("Parser", lambda: self._parse(source))
+        module = self._time("Parser", lambda: self._parse(source))
         pipeline = self._pipeline or self._pipeline_for(module, source)
         if arguments["dump-pass-pipeline"]:
             self.stderr.write(f"Pass Manager with passes:\n{pipeline}\n")
@@ -64,7 +64,7 @@ class Job:
                 check_script(module, self._read_script)
         self._run_pipeline(module, pipeline)
         announce("printing the output")
-        return self._timed("Output", lambda: self._print(module))
+        return self._time("Output", lambda: self._print(module))
 
     def reports(self) -> str:
         """Return the reports of --mlir-timing and --mlir-pass-statistics, or an empty text."""
@@ -72,7 +72,7 @@ class Job:
         by_pass = self.arguments["mlir-pass-statistics-display"] == "list"
         return timing + (self._statistics.report(by_pass=by_pass) if self._statistics is not None else "")
 
-    def _timed(self, name: str, work: Callable[[], _T]) -> _T:
+    def _time(self, name: str, work: Callable[[], _T]) -> _T:
         start = time.perf_counter()
         result = work()
         if self._timing is not None:
@@ -120,7 +120,7 @@ class Job:
     def _make_pipeline(self) -> Pipeline:
         arguments = self.arguments
         passes = arguments["pass-pipeline"] or [self._anchor(text) for text in arguments.passes]
-        return self._watched(passes, arguments["verify-each"])
+        return self._watch(passes, arguments["verify-each"])
 
     def _pipeline_for(self, module: Module, source: str | bytes) -> Pipeline:
         """Return the pipeline of a reproducer, or a pipeline for the input's outermost operation."""
@@ -136,9 +136,9 @@ class Job:
         # In a module the anchor is a nested group. Any other outermost operation must match the anchor itself.
         if name != "builtin.module" and anchor not in (None, "any", name):
             raise RelaxError(f"the pipeline runs on {anchor}, and the input is a {name} (--no-implicit-module)")
-        return self._watched(passes, verify_each, name)
+        return self._watch(passes, verify_each, name)
 
-    def _watched(self, passes: str | Sequence[str], verify_each: bool, anchor: str = "builtin.module") -> Pipeline:
+    def _watch(self, passes: str | Sequence[str], verify_each: bool, anchor: str = "builtin.module") -> Pipeline:
         watching = [*self._printers(), *self._checks(), *filter(None, (self._timing, self._statistics))]
         announcing = Callback(before=lambda name, op: announce(f"running pass {name} on {op.name}"))
         instruments = [*watching, announcing] if watching else []

@@ -38,10 +38,10 @@ def _comments(cls: type) -> dict[str, str]:
         return {}
     lines = source.splitlines()
     fields = [each for each in getattr(body, "body", ()) if isinstance(each, ast.AnnAssign)]
-    return {field.target.id: _above(lines, field.lineno - 1) for field in fields if isinstance(field.target, ast.Name)}
+    return {field.target.id: _read(lines, field.lineno - 1) for field in fields if isinstance(field.target, ast.Name)}
 
 
-def _above(lines: list[str], at: int) -> str:
+def _read(lines: list[str], at: int) -> str:
     comments: list[str] = []
     while at > 0 and lines[at - 1].strip().startswith(_MARK):
         at -= 1

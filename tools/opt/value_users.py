@@ -95,9 +95,9 @@ class _Comments:
 
     def _users(self, value: Value) -> str:
         users = list(dict.fromkeys(use.owner.operation for use in value.uses))
-        return ", ".join(map(self._named, users)) or "unused"
+        return ", ".join(map(self._name, users)) or "unused"
 
-    def _named(self, user: Operation) -> str:
+    def _name(self, user: Operation) -> str:
         if not len(user.results):
             return f"#{self._ids[user]}"
         return ", ".join(result.get_name(self._state) for result in user.results)

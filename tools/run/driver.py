@@ -64,7 +64,7 @@ class RunDriver:
         for plugin in arguments["load-plugin"] or ():
             load_plugin(plugin)
         announce(f"loading {path}")
-        executable = _interpret(path, arguments["trust"]) if arguments["reference"] else _loaded(path, arguments)
+        executable = _interpret(path, arguments["trust"]) if arguments["reference"] else _load(path, arguments)
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))
@@ -180,7 +180,7 @@ class RunDriver:
         return 0 if all(difference.is_close for difference in differences) else 1
 
 
-def _loaded(path: str, arguments: Arguments) -> Executable:
+def _load(path: str, arguments: Arguments) -> Executable:
     trust = {"sha256": arguments["sha256"], "verify_key": arguments["verify-key"]}
     graphs = False if arguments["no-graphs"] else arguments["graphs"]
     return load(path, **trust, device=arguments["device"], graphs=graphs)

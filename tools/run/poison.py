@@ -31,7 +31,7 @@ def poison_problems(executable: Executable, signature: Signature, inputs: Mappin
         fresh.threads = executable.threads
         with each_call_watched(), guarded_results(pattern):
             found.append({name: array.copy() for name, array in call(given, fresh)[0].items()})
-    problems = list(_changed(signature, inputs, given))
+    problems = list(_yield_changed(signature, inputs, given))
     outputs = {output.name or f"result{index}": output for index, output in enumerate(signature.outputs)}
     for name, first in found[0].items():
         problem = problem_of(first, found[1][name]) if name in found[1] else "is not there each time"
@@ -40,7 +40,7 @@ def poison_problems(executable: Executable, signature: Signature, inputs: Mappin
     return problems
 
 
-def _changed(signature: Signature, before: Mapping[str, Given], after: Mapping[str, Given]) -> Iterator[str]:
+def _yield_changed(signature: Signature, before: Mapping[str, Given], after: Mapping[str, Given]) -> Iterator[str]:
     import numpy
 
     arrays = dict(spread_values(after))

@@ -94,13 +94,13 @@ def common_form(node: Node, one: Held, other: Held) -> Form:
     if left.words or right.words:
         raise node.fail(f"cannot choose between {left} and {right} at run time")
     if NOTHING in (left.kind, right.kind):
-        return _optional(_held(other) if left.kind == NOTHING else _held(one))
+        return _optional(_unwrap(other) if left.kind == NOTHING else _unwrap(one))
     if left.kind != right.kind:
         raise node.fail(f"cannot choose between {left} and {right} at run time")
     form = left._replace(is_optional=False, ranks=())
     if form.kind == LIST:
-        form = _common_list(node, left, right, _held(one), _held(other))
-    return _optional(_held(one), form) if left.is_optional or right.is_optional else form
+        form = _common_list(node, left, right, _unwrap(one), _unwrap(other))
+    return _optional(_unwrap(one), form) if left.is_optional or right.is_optional else form
 
 
 def _common_list(node: Node, left: Form, right: Form, one: SequenceValue, other: SequenceValue) -> Form:
@@ -114,7 +114,7 @@ def _has_tensors(form: Form) -> bool:
     return form.items > 0 or form.rest is not None
 
 
-def _held(held: Held) -> Any:
+def _unwrap(held: Held) -> Any:
     return held.held if isinstance(held, RunTimeOptional) else held
 
 
@@ -138,7 +138,7 @@ def tensors_of(held: Any, form: Form) -> list[Value]:
         if isinstance(held, EmptyOptional):
             return [known(False, "i1"), *_placeholders(inner)]
         present = held.present if isinstance(held, RunTimeOptional) else known(True, "i1")
-        return [present, *tensors_of(_held(held), inner)]
+        return [present, *tensors_of(_unwrap(held), inner)]
     if form.kind == NOTHING:
         return []
     if form.words:

@@ -180,7 +180,7 @@ class _Attempt:
         self.types = [type_of(info) for info in [*carried, *(info for row in rows for info in row.types())]]
         tensors = [as_info(state.ssa, info) for state, info in zip(states, carried, strict=True)]
         initial = [*tensors, *(value for row in rows for value in row.initial())]
-        create = self._for if loop.is_counted else self._while
+        create = self._build_for if loop.is_counted else self._while
         self.operation = create(initial)
         symbols = loop.node.graph.symbols
         known_symbols = len(symbols.given)
@@ -195,7 +195,7 @@ class _Attempt:
             self.operation.erase()
             raise
 
-    def _for(self, initial: list[Tensor]) -> Operation:
+    def _build_for(self, initial: list[Tensor]) -> Operation:
         bounds = [integer(0), self.loop.count, integer(1)]
         # The trip count is carried because the shape of the gathered rows contains the count.
         i64 = bounds[0].type

@@ -71,7 +71,7 @@ class TypeSignature:
 
         `output` is the type of the first output.
         """
-        asked = self._asked(inputs, output)
+        asked = self._ask(inputs, output)
         if not (allowed := [used for used in self._candidates(asked) if self._is_allowed(used)]):
             raise self._refusal(inputs, output)
         best = next((used for used in allowed if self._has_kernel(used)), None)
@@ -79,7 +79,7 @@ class TypeSignature:
         lacking = f"onnxruntime has no {self.operator} for elements of {shown}" if best is None else ""
         return TypeChoice(asked, allowed[0] if best is None else best, lacking)
 
-    def _asked(self, inputs: Sequence[str | None], output: str) -> dict[str, str]:
+    def _ask(self, inputs: Sequence[str | None], output: str) -> dict[str, str]:
         asked: dict[str, str] = {}
         for place, dtype in enumerate(inputs):
             if dtype is not None and (name := self._variable_of_input(place)) in self._allowed:
@@ -92,10 +92,10 @@ class TypeSignature:
     def _refusal(self, inputs: Sequence[str | None], output: str) -> Unsupported:
         from onnx import defs
 
-        shown = " and ".join(dict.fromkeys(self._asked(inputs, output).values()))
+        shown = " and ".join(dict.fromkeys(self._ask(inputs, output).values()))
         for newer in range(self._opset + 1, defs.onnx_opset_version() + 1):
             signature = signature_of(self.operator, newer)
-            if signature._is_allowed(signature._asked(inputs, output)):
+            if signature._is_allowed(signature._ask(inputs, output)):
                 wanted = f"since opset {newer}: ask for it (opset={newer})"
                 return Unsupported(f"ONNX's {self.operator} takes {shown} {wanted}")
         return Unsupported(f"ONNX's {self.operator} does not take elements of {shown}")
@@ -126,12 +126,12 @@ class TypeSignature:
     def input_type(self, place: int, choice: TypeChoice, dtype: str) -> str:
         """Return the element type to which an input must be cast."""
         name = self._variable_of_input(place)
-        return choice.used.get(name) or _fixed(name) or dtype
+        return choice.used.get(name) or _find_dtype(name) or dtype
 
     def output_type(self, place: int, choice: TypeChoice, dtype: str) -> str:
         """Return the element type of an output."""
         name = self._outputs[min(place, len(self._outputs) - 1)]
-        found = choice.used.get(name) or _fixed(name) or self._only(name) or dtype
+        found = choice.used.get(name) or _find_dtype(name) or self._only(name) or dtype
         assert found, f"{self.operator}: the type of output #{place} has to be stated"
         return found
 
@@ -169,7 +169,7 @@ def _names(types: Sequence[str]) -> frozenset[str]:
     return frozenset(NAMES[match[1]] for match in matches if match is not None and match[1] in NAMES)
 
 
-def _fixed(name: str) -> str:
+def _find_dtype(name: str) -> str:
     match = _TENSOR.fullmatch(name)
     return NAMES.get(match[1], "") if match else ""
 

@@ -60,7 +60,7 @@ class ModelWriter:
                 ref = copied
             ref.name = self._names.of(wanted or "tensor")
             results.append((ref, info))
-        kept = _used(nodes, [ref for ref, _ in results])
+        kept = _find_used(nodes, [ref for ref, _ in results])
         # Names of nodes are chosen first: a constant often has the name of the node that it was created for.
         written = self._nodes(kept)
         constants = self._constants(kept)
@@ -111,7 +111,7 @@ class ModelWriter:
                 nodes.append(NewNode("Identity", [ref], [copied], {}, []))
                 ref = copied
             results.append(ref)
-        written = self._nodes(_used(nodes, results))
+        written = self._nodes(_find_used(nodes, results))
         returned = [helper.make_tensor_value_info(self._name(ref), number_of(ref.dtype), None) for ref in results]
         return helper.make_graph(written, name, value_infos, returned)
 
@@ -170,7 +170,7 @@ def _value_info(ref: Ref, info: TensorInfo) -> ValueInfoProto:
 # ---- dead nodes ----
 
 
-def _used(nodes: Sequence[NewNode], results: Sequence[Ref]) -> list[NewNode]:
+def _find_used(nodes: Sequence[NewNode], results: Sequence[Ref]) -> list[NewNode]:
     """Return the nodes that the results need, in order."""
     needed, kept = set(results), []
     for node in reversed(nodes):

@@ -182,15 +182,15 @@ class RunTimeAxes:
         return relax.flatten(total)
 
     def fold(self, name: str, x: Tensor) -> Tensor:
-        return relax.reshape(self._folded(name, x), self._shape)
+        return relax.reshape(self._fold(name, x), self._shape)
 
     def spread_fold(self, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the result, and for each element the result to which it contributes."""
-        flat = self._folded(name, x)
+        flat = self._fold(name, x)
         spread = relax.reshape(relax.take(flat, self._places, axis=0), relax.shape_of(x))
         return relax.reshape(flat, self._shape), spread
 
-    def _folded(self, name: str, x: Tensor) -> Tensor:
+    def _fold(self, name: str, x: Tensor) -> Tensor:
         dtype = info_of(x).dtype
         if name == "mean":
             return self._mean(x, dtype)
@@ -205,4 +205,4 @@ class RunTimeAxes:
     def _mean(self, x: Tensor, dtype: str) -> Tensor:
         count = relax.divide(relax.size(x), relax.reshape(self._count, ()))
         wide = "f32" if dtype in ("f16", "bf16") else dtype
-        return cast(relax.divide(self._folded("sum", cast(x, wide)), relax.astype(count, dtype=wide)), dtype)
+        return cast(relax.divide(self._fold("sum", cast(x, wide)), relax.astype(count, dtype=wide)), dtype)

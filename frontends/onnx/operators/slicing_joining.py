@@ -89,12 +89,12 @@ def _slice(
     own = sizes.sizes_of(node.value(0)) if any(step < 0 for step in steps) else []
     bounds = {}
     for begin, end, axis, step in zip(begins, ends, axes, steps, strict=True):
-        first = _bound(begin) if step >= 0 else _top(_bound(begin), own[axis])
-        bounds[axis % rank] = (first, _bound(end), step)
+        first = _clip(begin) if step >= 0 else _top(_clip(begin), own[axis])
+        bounds[axis % rank] = (first, _clip(end), step)
     return sizes.sliced(node.value(0), bounds)
 
 
-def _bound(bound: Size) -> Size:
+def _clip(bound: Size) -> Size:
     """Return a slice bound. Numbers that exceed any size mean an open end."""
     if not isinstance(bound, int) or abs(bound) < _LEAST_OPEN:
         return bound

@@ -59,7 +59,7 @@ def tile(call: EvaluationCall, data: ndarray) -> ndarray:
 # ---- joining and taking apart ----
 
 
-def _joined(name: str) -> Callable[..., object]:
+def _join(name: str) -> Callable[..., object]:
     def rule(call: EvaluationCall, tensors: Sequence[ndarray]) -> ndarray:
         import numpy
 
@@ -68,8 +68,8 @@ def _joined(name: str) -> Callable[..., object]:
     return rule
 
 
-register_evaluation("relax.concat", symbols=True)(_joined("concatenate"))
-register_evaluation("relax.stack", symbols=True)(_joined("stack"))
+register_evaluation("relax.concat", symbols=True)(_join("concatenate"))
+register_evaluation("relax.stack", symbols=True)(_join("stack"))
 
 
 @register_evaluation("relax.split", symbols=True)
@@ -119,7 +119,7 @@ def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, upda
     axis = call.axis % data.ndim
     places: list[ndarray] = list(numpy.indices(indices.shape, sparse=True))
     places[axis] = _positions(numbers(indices), data.shape[axis])
-    return _written(call, data, numpy.broadcast_arrays(*places), updates)
+    return _write(call, data, numpy.broadcast_arrays(*places), updates)
 
 
 @register_evaluation("relax.scatter_nd", symbols=True)
@@ -127,10 +127,10 @@ def scatter_nd(call: EvaluationCall, data: ndarray, indices: ndarray, updates: n
     import numpy
 
     places = numpy.moveaxis(numbers(indices), -1, 0)
-    return _written(call, data, [_positions(*each) for each in zip(places, data.shape, strict=False)], updates)
+    return _write(call, data, [_positions(*each) for each in zip(places, data.shape, strict=False)], updates)
 
 
-def _written(call: EvaluationCall, data: ndarray, places: Sequence[ndarray], updates: ndarray) -> ndarray:
+def _write(call: EvaluationCall, data: ndarray, places: Sequence[ndarray], updates: ndarray) -> ndarray:
     """Write updates to distinct indices. NumPy does not define the order of its writes."""
     import numpy
 

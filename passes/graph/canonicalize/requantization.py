@@ -67,7 +67,7 @@ def _limits(step: Value, quantize: OpView) -> _Limits | None:
     if operation.name in _MOVES:
         return None, None
     low, high = _real_limits(step)
-    sides = [(None, False) if real is None else (_quantized(real, step, quantize), True) for real in (low, high)]
+    sides = [(None, False) if real is None else (_quantize(real, step, quantize), True) for real in (low, high)]
     if any(is_limited and integers is None for integers, is_limited in sides):
         return None
     (least, _), (most, _) = sides
@@ -98,7 +98,7 @@ def _real_limits(step: Value) -> tuple[Value | float | None, Value | float | Non
     return operands[1], operands[2]
 
 
-def _quantized(real: Value | float, step: Value, quantize: OpView) -> ndarray | None:
+def _quantize(real: Value | float, step: Value, quantize: OpView) -> ndarray | None:
     """Return a limit as integers, by the arithmetic of relax.quantize. 0 becomes the zero point."""
     _, scale, zero_point = quantize.operation.operands
     zeros, lowest, highest = elements_of(zero_point), *_range(dtype_of(quantize.operation.results[0]))

@@ -96,7 +96,7 @@ def as_tensor(state: Value) -> Value:
     if isinstance(decode(state.type), TensorInfo):
         return state
     scalar = as_i64(state).value if isinstance(state.type, ir.IndexType) else state
-    return _between("tensor.from_elements", scalar, ir.RankedTensorType.get([], scalar.type))
+    return _combine("tensor.from_elements", scalar, ir.RankedTensorType.get([], scalar.type))
 
 
 def zeros_for(value: Value) -> Value:
@@ -126,10 +126,10 @@ def size_of(size: Dim, dtype: str = "i64") -> Value:
 
 def scalar_of(x: Value) -> Value:
     """Return the only element of a tensor without axes."""
-    return _between("tensor.extract", x, x.type.element_type)
+    return _combine("tensor.extract", x, x.type.element_type)
 
 
-def _between(name: str, operand: Value, type_: Type) -> Value:
+def _combine(name: str, operand: Value, type_: Type) -> Value:
     """Create an operation between scalars and tensors. Load the dialect, because callers may not have done so."""
     load_dialects(operand.context, ["tensor"])
     return ir.Operation.create(name, results=[type_], operands=[operand]).result

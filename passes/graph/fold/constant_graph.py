@@ -111,7 +111,7 @@ class ConstantGraph:
         self._sizes: dict[Type, _TypeSize] = {}
         self._origins = count()
         self._symbols: frozenset[str] = frozenset().union(*map(symbols_of, {weight.type for weight in weights}))
-        self._known = {weight: self._sized(-1, weight.type, is_of_weights=True) for weight in weights}
+        self._known = {weight: self._size(-1, weight.type, is_of_weights=True) for weight in weights}
         #: Operations by number.
         self.operations: dict[int, Operation] = {}
         for number, op in enumerate([root, *operations_in(root, is_prim_func)]):
@@ -121,7 +121,7 @@ class ConstantGraph:
     def _add(self, number: int, op: Operation) -> None:
         if op.name in CONSTANTS:
             result = op.results[0]
-            self.operations[number], self._known[result] = op, self._sized(number, result.type, is_of_weights=False)
+            self.operations[number], self._known[result] = op, self._size(number, result.type, is_of_weights=False)
             return
         operands = op.operands
         held = []
@@ -132,7 +132,7 @@ class ConstantGraph:
         if len(held) < len(operands) or not self._is_computable(op, is_literal=not held):
             return
         is_of_weights = any(known.is_of_weights for known in held)
-        made = [self._sized(number, result.type, is_of_weights) for result in op.results]
+        made = [self._size(number, result.type, is_of_weights) for result in op.results]
         for known in made if held else ():
             known.is_made_of(held, _is_worth_work(op, known.nbytes))
         if op.name == "relax.astype" and made[0].growth > _MOST_CAST_GROWTH:
@@ -143,7 +143,7 @@ class ConstantGraph:
         self.operations[number] = op
         self._known.update(zip(op.results, made, strict=True))
 
-    def _sized(self, maker: int, type_: Type, is_of_weights: bool) -> _Known:
+    def _size(self, maker: int, type_: Type, is_of_weights: bool) -> _Known:
         elements, nbytes, _ = self._size_of(type_)
         return _Known(maker, elements, nbytes, {next(self._origins): (elements, nbytes)}, is_of_weights)
 

@@ -97,12 +97,12 @@ class _GroupBody:
         """Return a parameter and its axis with the size of a loop. The group's checks guarantee that there is one."""
         return next(
             (value, axis)
-            for value, map_ in self._sized()
+            for value, map_ in self._yield_sized()
             for axis, expression in enumerate(map_.results)
             if plain_dim(expression) == loop
         )
 
-    def _sized(self) -> Iterator[tuple[Value, AffineMap]]:
+    def _yield_sized(self) -> Iterator[tuple[Value, AffineMap]]:
         """Yield parameters with the maps from the loops to their elements."""
         if self._group.host is None:
             yield from ((value, self._group.out_map) for value in self._destinations.values())

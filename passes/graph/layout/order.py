@@ -14,20 +14,20 @@ def in_order(root: OperationBase) -> Iterator[tuple[Operation, bool]]:
     """Yield the nested operations in order, each with True if it is reachable. Unreachable blocks have no order."""
     #: Cache by name: True if operations of this name may have regions. Few operations of a graph do.
     can_hold: dict[str, bool] = {}
-    stack = [iter(_inside(root, True))]
+    stack = [iter(_list_inside(root, True))]
     while stack:
         for operation, is_reached in stack[-1]:
             yield operation, is_reached
             if (name := operation.name) not in can_hold:
                 can_hold[name] = name != "arith.constant" and row_of(operation) is None
             if can_hold[name] and len(operation.regions):
-                stack.append(iter(_inside(operation, is_reached)))
+                stack.append(iter(_list_inside(operation, is_reached)))
                 break
         else:
             stack.pop()
 
 
-def _inside(op: OperationBase, is_reached: bool) -> list[tuple[Operation, bool]]:
+def _list_inside(op: OperationBase, is_reached: bool) -> list[tuple[Operation, bool]]:
     operations: list[tuple[Operation, bool]] = []
     for region in op.regions:
         blocks = list(region.blocks)

@@ -144,7 +144,7 @@ class TwoPrecisions:
             found = self._lows[value] = self._cast(value, kind.low, self._low)
             return found
         elements = constant.attributes["value"]
-        if (attribute := self._rounded(elements, kind)) is None:
+        if (attribute := self._round(elements, kind)) is None:
             return None
         if is_used_once(value):
             self._changed.append((value, constant, elements))
@@ -167,7 +167,7 @@ class TwoPrecisions:
         self._superfluous.append(made)
         return made.result
 
-    def _rounded(self, elements: Attribute, kind: _Kind) -> Attribute | None:
+    def _round(self, elements: Attribute, kind: _Kind) -> Attribute | None:
         numbers = elements_in(elements, kind.info)
         if numbers is None or not are_numbers(numbers, self._low):
             return None

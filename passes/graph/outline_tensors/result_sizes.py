@@ -80,7 +80,7 @@ def _compute_collapsed(op: Operation, index: int, shape_of: ShapeOf) -> list[Siz
     return [None if None in group else math.prod(group) for group in groups]
 
 
-def _joined(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
+def _compute_joined(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     axis = int(op.attributes["dim"])
     shapes = [list(shape_of(operand)) for operand in op.operands]
     whole = shapes[0]
@@ -89,7 +89,7 @@ def _joined(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     return whole
 
 
-def _chosen(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
+def _choose(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     """Return the sizes that both branches share."""
     ends = [last_of(region.blocks[0]).operands[index] for region in op.regions]
     one, other = (shape_of(end) for end in ends)
@@ -108,7 +108,7 @@ _RULES: dict[str, Callable[[Operation, int, ShapeOf], Sequence[Size]]] = {
     "tensor.insert": lambda op, index, shape_of: shape_of(op.operands[1]),
     "tensor.collapse_shape": _compute_collapsed,
     "tensor.expand_shape": lambda op, index, shape_of: _mix(op, "static_output_shape", list(op.operands)[1:]),
-    "tensor.concat": _joined,
-    "scf.if": _chosen,
+    "tensor.concat": _compute_joined,
+    "scf.if": _choose,
     "scf.for": lambda op, index, shape_of: shape_of(op.operands[3 + index]),
 }

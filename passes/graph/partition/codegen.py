@@ -58,16 +58,16 @@ class Composite(NamedTuple):
         try:
             yield from matches_of(self.pattern, op)
         except (Exception, SystemExit) as error:  # checks and conditions on attributes are users' code
-            raise self._named(error) from error
+            raise self._explain(error) from error
 
     def why_not(self, op: Operation) -> Refusal | None:
         """Return the reason why the pattern does not match, or None if it matches."""
         try:
             return why_not(self.pattern, op)
         except (Exception, SystemExit) as error:
-            raise self._named(error) from error
+            raise self._explain(error) from error
 
-    def _named(self, error: BaseException) -> RelaxError:
+    def _explain(self, error: BaseException) -> RelaxError:
         what = f"codegen '{self.codegen}', pattern '{self.name}'"
         if not isinstance(error, RelaxError):
             return RelaxError(f"{what}: {message_of(error)}")

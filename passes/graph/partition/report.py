@@ -187,7 +187,7 @@ class _Explanation:
         if op in self._matched:
             return [self._matched[op]]
         reasons = [self._ending_with(composite, op) for composite in self._ending[op.name]]
-        reasons += [self._around(composite, op) for composite in self._holding[op.name]]
+        reasons += [self._explain(composite, op) for composite in self._holding[op.name]]
         if not reasons:
             return [Reason("", "", f"no pattern has {op.name}", -1)]
         nearest = max(reasons, key=lambda reason: reason.progress)
@@ -198,7 +198,7 @@ class _Explanation:
         refusal = composite.why_not(op)
         return self._reason_of_match(composite, ()) if refusal is None else _reason(composite, refusal)
 
-    def _around(self, composite: Composite, op: Operation) -> Reason:
+    def _explain(self, composite: Composite, op: Operation) -> Reason:
         users = [user for value in op.results for user in users_of(value)]
         for end in _ends(op, composite):
             if (refusal := composite.why_not(end)) is not None:

@@ -88,15 +88,15 @@ class OperatorChecks(NamedTuple):
         shape, axes = call.data.shape, normal_axes(call)
         if axes != [*range(len(shape) - len(axes), len(shape))]:
             return f"{self.library} normalizes over the last dimensions, not over {tuple(call.axes)}"
-        return self._normalized(shape[axes[0] :])
+        return self._check_normalized(shape[axes[0] :])
 
     def group_norm(self, op: Operation, call: Call) -> str:
         rank = len(call.data.shape)
         if normal_axis(call.channel_axis, rank) != 1 or normal_axes(call) != [*range(2, rank)]:
             return f"{self.library} needs channels in dimension 1, and a norm over all dimensions after them"
-        return self._normalized(call.data.shape[1:])
+        return self._check_normalized(call.data.shape[1:])
 
-    def _normalized(self, sizes: Sequence[Dim]) -> str:
+    def _check_normalized(self, sizes: Sequence[Dim]) -> str:
         return "" if is_static(sizes) else f"{self.library} needs static sizes of the normalized dimensions"
 
 

@@ -111,11 +111,11 @@ def quantize_before(op: OpView, rewriter: Rewriter) -> Outcome:
     if view is None or use_count(real) != 1 or (size_of(scale), size_of(zero_point)) != (1, 1):
         return None
     source, *others = view.operation.operands
-    numbers = _quantized(op, source)
+    numbers = _quantize(op, source)
     return _again(view.operation, [numbers, *others], dtype_of(op.operation.results[0]))
 
 
-def _quantized(op: OpView, real: Value) -> Value:
+def _quantize(op: OpView, real: Value) -> Value:
     _, scale, zero_point = op.operation.operands
     return relax.quantize(real, scale, zero_point, axis=0, out_dtype=dtype_of(op.operation.results[0]))
 
@@ -126,7 +126,7 @@ def quantize_before_concat(op: OpView, rewriter: Rewriter) -> Outcome:
     concat = defining_op(real, "relax.concat")
     if concat is None or use_count(real) != 1 or (size_of(scale), size_of(zero_point)) != (1, 1):
         return None
-    parts = [_quantized(op, part) for part in concat.operation.operands]
+    parts = [_quantize(op, part) for part in concat.operation.operands]
     return _again(concat.operation, parts, dtype_of(op.operation.results[0]))
 
 

@@ -36,13 +36,13 @@ def add_whole_bias(op: OpView, rewriter: Rewriter) -> Outcome:
             continue
         scale = scaled.operation.operands[1]
         whole = _whole(bias, scale)
-        added = None if whole is None else _added(sums, whole)
+        added = None if whole is None else _add(sums, whole)
         if added is not None:
             return checked("relax.multiply", [relax.astype(added, dtype="f32"), scale], result.type)
     return None
 
 
-def _added(sums: Value, bias: Value) -> Value | None:
+def _add(sums: Value, bias: Value) -> Value | None:
     """Add a bias to the sums. A constant bias is merged with a constant correction."""
     before = defining_op(sums, "relax.add")
     if before is not None and is_constant(before.operation.operands[1]) and is_constant(bias):
@@ -116,7 +116,7 @@ def rescale_once(op: OpView, rewriter: Rewriter) -> Outcome:
     if size_of(scale) != 1 or not positive(scale) or dtype_of(scale) != "f32" or dtype_of(real) != "f32":
         return None
     elements = elements_of(scale)
-    smaller = None if elements is None or elements == 1 else _over(real, scale)
+    smaller = None if elements is None or elements == 1 else _divide(real, scale)
     if smaller is None:
         return None
     import numpy
@@ -125,7 +125,7 @@ def rescale_once(op: OpView, rewriter: Rewriter) -> Outcome:
     return make(op, "relax.quantize", [smaller, one, zero_point], dict(op.operation.attributes.items()))
 
 
-def _over(value: Value, scale: Value) -> Value | None:
+def _divide(value: Value, scale: Value) -> Value | None:
     """Return the value divided by a scale if only constants need to be divided, else None."""
     if (op := defining_op(value, "relax.multiply", *_STEPS)) is None or use_count(value) != 1:
         return None
@@ -134,7 +134,7 @@ def _over(value: Value, scale: Value) -> Value | None:
         quotient = None if _sums(op) is None else _quotient(others[0], scale)
         return None if quotient is None else checked(name, [first, quotient], value.type)
     quotients = [_quotient(each, scale) for each in others]
-    smaller = _over(first, scale) if all(each is not None for each in quotients) else None
+    smaller = _divide(first, scale) if all(each is not None for each in quotients) else None
     if smaller is None:
         return None
     if name != "relax.clip":

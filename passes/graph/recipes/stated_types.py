@@ -45,12 +45,12 @@ def _refusal(match: Match, name: str, types: Sequence[OperandType], op: Op) -> s
     info = decode(value.type)
     dtype = info.dtype if isinstance(info, TensorInfo) else str(value.type)
     if not (alike := [type_ for type_ in types if type_.dtype == dtype]):
-        return f"{name} has elements of {dtype}, and the recipe states {_shown(types)}"
+        return f"{name} has elements of {dtype}, and the recipe states {_show(types)}"
     reasons = [next(_problems(match, name, operand_type, op), "") for operand_type in alike]
-    return "" if "" in reasons else f"{name} {reasons[0]}, and the recipe states {_shown(types)}"
+    return "" if "" in reasons else f"{name} {reasons[0]}, and the recipe states {_show(types)}"
 
 
-def _shown(types: Sequence[OperandType]) -> str:
+def _show(types: Sequence[OperandType]) -> str:
     return " or ".join(f"'{type_}'" for type_ in types)
 
 

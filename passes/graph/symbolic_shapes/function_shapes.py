@@ -117,7 +117,7 @@ class FunctionShapes:
             if one is not None and other is not None and one != other:
                 equalities.append((one, other))
 
-        attributes = {name: self._resolved(value) for name, value in call_of(row, operation).attributes.items()}
+        attributes = {name: self._resolve(value) for name, value in call_of(row, operation).attributes.items()}
         call = Call(row, by_name(operation.opview, infos), attributes)
         try:
             with reporting_to(listen):
@@ -138,15 +138,15 @@ class FunctionShapes:
             equal(resolve(one), resolve(other)) is not False for one, other in said.equalities
         )
 
-    def _resolved(self, value: object) -> Any:
+    def _resolve(self, value: object) -> Any:
         if isinstance(value, tuple):
-            return tuple(map(self._resolved, value))
+            return tuple(map(self._resolve, value))
         return self.equations.resolve(value) if isinstance(value, SymExpr) else value
 
     def resolved(self, info: Info) -> Info:
         """Return a type, or a scalar's value, with known values in place of symbols."""
         if isinstance(info, ScalarInfo):
-            return info._replace(value=self._resolved(info.value))
+            return info._replace(value=self._resolve(info.value))
         return with_dims(info, tuple(map(self.equations.resolve, dims_of(info))))
 
 

@@ -134,7 +134,7 @@ def _cast_results(function: Operation, declared: Sequence[Type], changes_signatu
     results = list(declared)
     if changes_signature:
         for index in range(len(results)):
-            results[index] = _declared(results[index], [operation.operands[index].type for operation in returns])
+            results[index] = _refine(results[index], [operation.operands[index].type for operation in returns])
     for operation in returns:
         for index, type_ in enumerate(results):
             with operation.location, ir.InsertionPoint(operation):
@@ -142,7 +142,7 @@ def _cast_results(function: Operation, declared: Sequence[Type], changes_signatu
     return results
 
 
-def _declared(type_: Type, returned: Sequence[Type]) -> Type:
+def _refine(type_: Type, returned: Sequence[Type]) -> Type:
     """Refine a result type by the numbers that all returns agree on. Symbols belong to the function's inside."""
     info, agreed = decode(type_), agreed_numbers([decode(each) for each in returned])
     dims = dims_of(info)

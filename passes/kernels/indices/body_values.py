@@ -76,10 +76,10 @@ class BodyValues:
     def _value(self, value: Value) -> Known:
         if value not in self._known:
             # A body is a tree of scalars without cycles.
-            self._known[value] = _fitting(self._computed(value), value)
+            self._known[value] = _fitting(self._compute(value), value)
         return self._known[value]
 
-    def _computed(self, value: Value) -> Known:
+    def _compute(self, value: Value) -> Known:
         op = made_by(value)
         if op is None or not isinstance(value.type, (ir.IndexType, ir.IntegerType)):
             return None
@@ -88,7 +88,7 @@ class BodyValues:
         if op.name == "linalg.index":
             return self._indices[op.attributes["dim"].value]
         if op.name == "arith.cmpi":
-            return self._compared(op)
+            return self._compare(op)
         if op.name in ("arith.select", "scf.if"):
             chosen = self.result(value)
             return self._match_remainder(op) if chosen == value else self._value(chosen)
@@ -159,7 +159,7 @@ class BodyValues:
         except SymbolError:
             return None
 
-    def _compared(self, op: Operation) -> bool | None:
+    def _compare(self, op: Operation) -> bool | None:
         left, right = map(self.size, op.operands)
         if left is None or right is None:
             return None

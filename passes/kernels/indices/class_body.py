@@ -138,10 +138,10 @@ class _Copier:
 
     def copied(self, value: Value) -> Value:
         if (found := self._values.result(value)) not in self._made:
-            self._made[found] = self._copied(found)
+            self._made[found] = self._copy(found)
         return self._made[found]
 
-    def _copied(self, value: Value) -> Value:
+    def _copy(self, value: Value) -> Value:
         known = self._values.size(value)
         if isinstance(known, int) and isinstance(value.type, ir.IndexType):
             return as_index(known).value

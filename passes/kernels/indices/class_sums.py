@@ -70,7 +70,7 @@ class ClassSums:
             ]
             place = offsets, sizes, strides
             value = tensors.slice_of(whole, *place)
-        value = self._started(value, part, start)
+        value = self._fill_start(value, part, start)
         for body in part.bodies:
             value = self._sum(body, value) if body.is_kept else value
         return value if place is None else tensors.put_slice(value, whole, place[0], place[2], place[1])
@@ -98,7 +98,7 @@ class ClassSums:
 
     # ---- classes of zeros ----
 
-    def _started(self, output: Value, part: ClassPart, start: Value) -> Value:
+    def _fill_start(self, output: Value, part: ClassPart, start: Value) -> Value:
         """Return the output filled with its start value, or NaN where a zero times a factor is NaN."""
         dropped = [body for body in part.bodies if not body.is_kept]
         zeros = dict.fromkeys(self._zeros_of(body, read) for body in dropped for read in body.reads.values())

@@ -206,7 +206,7 @@ class Env:
         region = step.regions[0]
         known: dict[int, Term] = {}
         operands = list(zip(region.arguments, step.operands, maps, strict=True))
-        used = _used(region)
+        used = _find_used(region)
         for place, (argument, operand, map_) in enumerate(operands):
             if place >= len(operands) - sums:
                 known[argument] = term(f"sum {place - len(operands)}")
@@ -237,13 +237,13 @@ class Env:
         count = len(step.operands) - generic.input_count
         rank = len(generic.is_reduction)
         if (dims := _result_dims(generic)) is None:
-            return self._reduced(step, generic, tuple(term(f"raw {dim}") for dim in range(rank)), count)
+            return self._reduce(step, generic, tuple(term(f"raw {dim}") for dim in range(rank)), count)
         loops = {dim: term(f"loop {axis}") for axis, dim in enumerate(dims)}
         others = [dim for dim in range(rank) if dim not in loops]
 
         def over(labels: Mapping[int, str]) -> Term:
             named = loops | {dim: term(f"over {label}") for dim, label in labels.items()}
-            return self._reduced(step, generic, tuple(named[dim] for dim in range(rank)), count)
+            return self._reduce(step, generic, tuple(named[dim] for dim in range(rank)), count)
 
         if len(others) < 2:
             return over(dict.fromkeys(others, "0"))
@@ -252,7 +252,7 @@ class Env:
         found = [over({dim: str(number) for number, dim in enumerate(way)}) for way in ways]
         return min(found, key=lambda each: each.order)
 
-    def _reduced(self, step: BodyStep, generic: Generic, loops: tuple[Term, ...], count: int) -> Term:
+    def _reduce(self, step: BodyStep, generic: Generic, loops: tuple[Term, ...], count: int) -> Term:
         sizes = [
             term("range", loops[dim], self.evaluation.size(self._axis_of(step, generic, dim), self))
             for dim in range(len(loops))
@@ -329,12 +329,12 @@ def _is_pointwise(generic: Generic) -> bool:
     return dims is not None and not any(generic.is_reduction) and len(dims) == len(generic.is_reduction)
 
 
-def _used(region: Region) -> frozenset[int]:
+def _find_used(region: Region) -> frozenset[int]:
     used = set(region.results)
     for step in region.steps:
         used.update(step.operands)
         for inner in step.regions:
-            used |= _used(inner)
+            used |= _find_used(inner)
     return frozenset(used)
 
 

@@ -147,13 +147,13 @@ def _part(memref: Value, slice_: Operation, tensors: int) -> Value:
     attributes |= segments(1, *list(slice_.attributes["operandSegmentSizes"])[tensors:])
     offsets, sizes, steps = (list(attributes[name]) for name in numbers)
     strides, offset = memref.type.get_strides_and_offset()
-    moved = [_known(*pair) for pair in zip(offsets, strides, strict=True)]
+    moved = [_multiply(*pair) for pair in zip(offsets, strides, strict=True)]
     known_offset = DYNAMIC if DYNAMIC in moved else offset + sum(moved)
-    layout = ir.StridedLayoutAttr.get(known_offset, [_known(*pair) for pair in zip(steps, strides, strict=True)])
+    layout = ir.StridedLayoutAttr.get(known_offset, [_multiply(*pair) for pair in zip(steps, strides, strict=True)])
     type_ = ir.MemRefType.get(sizes, memref.type.element_type, layout=layout)
     return result_of("memref.subview", [memref, *list(slice_.operands)[tensors:]], type_, **attributes)
 
 
-def _known(number: int, stride: int) -> int:
+def _multiply(number: int, stride: int) -> int:
     """Multiply. Either factor may be MLIR's mark for a dynamic number."""
     return 0 if number == 0 else DYNAMIC if DYNAMIC in (number, stride) else number * stride

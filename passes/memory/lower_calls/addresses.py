@@ -62,15 +62,15 @@ class Addresses:
             return None
         first = layout.offset
         for stride, index in zip(layout.strides, access.indices, strict=True):
-            first = first + stride * self._at(index.first, access)
+            first = first + stride * self._locate(index.first, access)
         pairs = zip(layout.strides, access.indices, strict=True)
         return Address(first, tuple((index.length, stride) for stride, index in pairs if index.length != 1))
 
-    def _at(self, index: Linear, access: BoxAccess) -> Size:
+    def _locate(self, index: Linear, access: BoxAccess) -> Size:
         total: Size = index.number
         for term, factor in index.terms.items():
             total = total + factor * (
-                self._size(term) if (once := _only(term, access)) is None else self._at(once, access)
+                self._size(term) if (once := _only(term, access)) is None else self._locate(once, access)
             )
         return total
 
@@ -92,7 +92,7 @@ class Addresses:
         if op is not None and op.name == "memref.dim":
             found = self._dimension(op)
         elif op is not None and op.name == "arith.select":
-            found = self._chosen(op)
+            found = self._choose(op)
         elif op is not None and op.name in _ARITHMETIC:
             found = _ARITHMETIC[op.name](*map(self._size, op.operands))
         return self._open() if found is None else found
@@ -102,7 +102,7 @@ class Addresses:
         layout, at = self._layout(memref), self._size(axis)
         return layout.sizes[at] if layout is not None and isinstance(at, int) and 0 <= at < len(layout.sizes) else None
 
-    def _chosen(self, op: Operation) -> Size | None:
+    def _choose(self, op: Operation) -> Size | None:
         """Return the chosen number of a select operation, or None.
 
         `select(n <= 0, 0, m)` counts as m: `spans` records that nothing is moved unless n is positive.
@@ -146,7 +146,7 @@ class Addresses:
 
     def part(self, op: Operation, source: _Layout) -> _Layout | None:
         given = iter(list(op.operands)[1:])
-        offsets, sizes, steps = (self._mixed(op.attributes[f"static_{name}"], given) for name in _OF_PARTS)
+        offsets, sizes, steps = (self._mix(op.attributes[f"static_{name}"], given) for name in _OF_PARTS)
         if (kept := kept_axes(op)) is None:
             return None
         offset = source.offset
@@ -165,13 +165,13 @@ class Addresses:
         return _Layout(tuple(sizes), tuple(strides), source.offset)
 
     def divided(self, op: Operation, source: _Layout) -> _Layout:
-        sizes = self._mixed(op.attributes["static_output_shape"], iter(list(op.operands)[1:]))
+        sizes = self._mix(op.attributes["static_output_shape"], iter(list(op.operands)[1:]))
         strides: list[Size] = []
         for stride, group in zip(source.strides, _groups(op), strict=True):
             strides += [stride * math.prod(sizes[inner] for inner in group if inner > axis) for axis in group]
         return _Layout(tuple(sizes), tuple(strides), source.offset)
 
-    def _mixed(self, static: Sequence[int], values: Iterator[Value]) -> list[Size]:
+    def _mix(self, static: Sequence[int], values: Iterator[Value]) -> list[Size]:
         return [self._size(next(values)) if number == DYNAMIC else number for number in static]
 
 

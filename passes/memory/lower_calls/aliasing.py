@@ -103,7 +103,7 @@ class Sharing:
         """Check whether a call only moves elements, and make it redundant, completely or in part, by aliasing."""
         if self._stated is not None:
             reads = [read for operand in op.operands if (read := self._plan.memory_of.get(operand)) is not None]
-            if not any(self._stated.get(buffer) in (VIEW, PART) for buffer in (*reads, *self._made_by(op))):
+            if not any(self._stated.get(buffer) in (VIEW, PART) for buffer in (*reads, *self._list_results(op))):
                 return False  # avoids the analysis of its kernel
         moves = self._moves(op)
         return bool(moves) and (self._show(op, moves) or self._join(op, moves))
@@ -141,7 +141,7 @@ class Sharing:
         root = read.root
         if root.last > position:
             return _LATER
-        if buffer.within is not None or any(other.root is root for other in self._made_by(op)):
+        if buffer.within is not None or any(other.root is root for other in self._list_results(op)):
             return "has another result in its place"
         if equal(read.size, buffer.size) is not True:
             return "has another size"
@@ -161,7 +161,7 @@ class Sharing:
                 return "is read there after its place is written"
         return ""
 
-    def _made_by(self, op: Operation) -> list[PlannedBuffer]:
+    def _list_results(self, op: Operation) -> list[PlannedBuffer]:
         return [self._plan.buffers[result] for result in op.results if result in self._plan.buffers]
 
     def _can_be_output(self, root: PlannedBuffer, buffer: PlannedBuffer) -> bool:
@@ -177,7 +177,7 @@ class Sharing:
             return
         held = list(map(self._plan.memory_of.get, operands))
         roots = {root for read in held if read is not None and (root := read.root).last == position}
-        for root in roots.difference(other.root for other in self._made_by(op)) if roots else ():
+        for root in roots.difference(other.root for other in self._list_results(op)) if roots else ():
             places = [index for index, read in enumerate(held) if read is not None and read.root is root]
             is_fixed = made.room is not None and root.room is not None
             if is_fixed and self._may_overlap(made, root) and self._is_read_first(op, places, result):

@@ -113,9 +113,9 @@ class FunctionLowering:
         if begin is not None:
             return memrefs.view(self._arena, begin + self.sizes.place(buffer.start), extents, element)
         if root.is_on_stack and root.is_divided:
-            return memrefs.view(self._on_stack(root), self.sizes.place(buffer.start), extents, element)
+            return memrefs.view(self._allocate_on_stack(root), self.sizes.place(buffer.start), extents, element)
         if root.is_on_stack:
-            return memrefs.reshape_if_needed(self._on_stack(root), extents)
+            return memrefs.reshape_if_needed(self._allocate_on_stack(root), extents)
         if root in self._own:
             return memrefs.reshape_if_needed(self._own[root], extents)
         self.sizes.require_room(extents, element, memrefs.shape_text(info))
@@ -124,7 +124,7 @@ class FunctionLowering:
         self._own[root] = memref
         return memref
 
-    def _on_stack(self, root: PlannedBuffer) -> Value:
+    def _allocate_on_stack(self, root: PlannedBuffer) -> Value:
         """Return a stack buffer, allocated at the function's entry."""
         if root not in self._stack:
             with ir.InsertionPoint.at_block_begin(self._arguments[0].owner):

@@ -151,7 +151,7 @@ class Cluster:
                 task, future = self._events.get(timeout=_WAIT)
             except Empty:
                 continue
-            answer = self._finished(task, future)
+            answer = self._finish(task, future)
             if answer is not None:
                 yield task.call, answer
 
@@ -183,7 +183,7 @@ class Cluster:
         end = time.monotonic() + PATIENCE
         while not any(board in (worker.name, *worker.tags) for worker in self._workers.values()):
             if self._workers or time.monotonic() > end:
-                raise OptionError(f"no worker of '{self.scheduler}' has the name or tag '{board}'{self._listed(board)}")
+                raise OptionError(f"no worker of '{self.scheduler}' has the name or tag '{board}'{self._hint(board)}")
             time.sleep(_WAIT)
             self._look()
 
@@ -302,7 +302,7 @@ class Cluster:
         elif is_urgent:
             warnings.warn(sentence, RuntimeWarning, stacklevel=2)
 
-    def _listed(self, board: str) -> str:
+    def _hint(self, board: str) -> str:
         names = self.board_names()
         return f"{suggest(board, names)}; there are {', '.join(names) or 'no workers'}"
 
@@ -384,7 +384,7 @@ class Cluster:
         self._running.add(id(task))
         future.add_done_callback(lambda done: self._events.put((task, done)))
 
-    def _finished(self, task: _Task, future: Any) -> Answer | None:
+    def _finish(self, task: _Task, future: Any) -> Answer | None:
         """Return the answer of a finished call, or None if the call runs again or is no call."""
         if task.call.function is eval and task.worker is not None:
             self._know(task.worker, future)

@@ -83,7 +83,7 @@ class RemoteProgram:
     def __init__(self, cluster: Cluster, board: str, data: bytes) -> None:
         self._cluster, self.board = cluster, board
         self._program = remote_calls.ProgramBytes.of(data)
-        self._signatures: dict[str, dict[str, Any]] = self._on_board(remote_calls.signatures)
+        self._signatures: dict[str, dict[str, Any]] = self._call_on_board(remote_calls.signatures)
 
     def __repr__(self) -> str:
         return f"<program on board '{self.board}': {', '.join(self)}>"
@@ -91,7 +91,7 @@ class RemoteProgram:
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """Return a function. It takes NumPy arrays, or arrays of any framework, and returns NumPy arrays."""
         self._check(name)
-        return lambda *arguments: self._on_board(remote_calls.call, name, _convert_arrays(arguments))
+        return lambda *arguments: self._call_on_board(remote_calls.call, name, _convert_arrays(arguments))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
@@ -112,13 +112,13 @@ class RemoteProgram:
         self._check(name)
         if turns < 1:
             raise OptionError(f"turns={turns}: expected at least 1")
-        seconds: float = self._on_board(remote_calls.seconds, name, _convert_arrays(arguments), turns)
+        seconds: float = self._call_on_board(remote_calls.seconds, name, _convert_arrays(arguments), turns)
         return seconds
 
     def profile(self, name: str, *arguments: object, repeat: int = 20, warmup: int = 3) -> Profile:
         """Return the time of each kernel on the board, as `Executable.profile` does."""
         self._check(name)
-        profile: Profile = self._on_board(remote_calls.profile, name, _convert_arrays(arguments), repeat, warmup)
+        profile: Profile = self._call_on_board(remote_calls.profile, name, _convert_arrays(arguments), repeat, warmup)
         return profile
 
     def _check(self, name: str) -> None:
@@ -126,7 +126,7 @@ class RemoteProgram:
             listed = ", ".join(self._signatures) or "none"
             raise UnknownFunction(f"no function {name!r} in this program; there are {listed}{suggest(name, self)}")
 
-    def _on_board(self, function: Callable[..., Any], *arguments: object) -> Any:
+    def _call_on_board(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Call a function for the program. Workers that lack the program get its bytes."""
         try:
             return self._call(function, self._program.without_data(), *arguments)

@@ -60,23 +60,23 @@ class Compared(NamedTuple):
 
 def signatures(program: ProgramBytes) -> dict[str, dict[str, Any]]:
     """Load a program. Return its functions with descriptions of their arguments and results."""
-    loaded = _loaded(program)
+    loaded = _load(program)
     return {name: loaded.signature(name) for name in loaded}
 
 
 def call(program: ProgramBytes, name: str, arguments: Sequence[object]) -> object:
     """Return the results of a function as NumPy arrays."""
-    return _as_numpy(_loaded(program)[name](*arguments))
+    return _as_numpy(_load(program)[name](*arguments))
 
 
 def seconds(program: ProgramBytes, name: str, arguments: Sequence[object], turns: int) -> float:
     """Return the median time of a call over turns."""
-    ready = _loaded(program).ready(name, *arguments)
+    ready = _load(program).ready(name, *arguments)
     return statistics.median(each for (each,) in time_in_turns([ready], (), turns))
 
 
 def profile(program: ProgramBytes, name: str, arguments: Sequence[object], repeat: int, warmup: int) -> Profile:
-    return _loaded(program).profile(name, *arguments, repeat=repeat, warmup=warmup)
+    return _load(program).profile(name, *arguments, repeat=repeat, warmup=warmup)
 
 
 def compare_programs(
@@ -87,7 +87,7 @@ def compare_programs(
     `arguments` are the inputs, or None if the worker has them with the default program.
     """
     start = time.perf_counter()
-    known = _loaded(default, threads)
+    known = _load(default, threads)
     if arguments is not None:
         _baselines[default.key] = arguments, _bytes(known["main"](*arguments))
     if default.key not in _baselines:
@@ -101,7 +101,7 @@ def compare_programs(
     return Compared(times, False, time.perf_counter() - start)
 
 
-def _loaded(program: ProgramBytes, threads: int | None = None) -> Executable:
+def _load(program: ProgramBytes, threads: int | None = None) -> Executable:
     if program.key not in _programs:
         if program.data is None:
             raise ProgramMissing

@@ -67,7 +67,7 @@ def convolution(converter: Converter, node: FlatNode) -> None:
     data, weight = node.operands
     kernel = _permute(layouts["weight"])
     if call.groups > 1:
-        kernel.append(("reshape", _grouped(call, layouts["weight"])))
+        kernel.append(("reshape", _group(call, layouts["weight"])))
     channels = order_of(layouts["weight"])[0]
     source = quantized_product(converter, data, weight, axis=channels, mask=3 if call.groups > 1 else 1)
     converter.step(
@@ -87,7 +87,7 @@ def _sizes(call: Call, layout: Layout) -> list[int]:
     return [call.weight.shape[axis] for axis in order_of(layout)]
 
 
-def _grouped(call: Call, layout: Layout) -> list[int]:
+def _group(call: Call, layout: Layout) -> list[int]:
     """Return the weight's sizes, with the first dimension split into groups."""
     first, *others = _sizes(call, layout)
     return [call.groups, first // call.groups, *others]
@@ -111,7 +111,7 @@ def transposed(converter: Converter, node: FlatNode) -> None:
     kernel = _permute(layouts["weight"])
     spatial = range(2, len(layouts["weight"].dimensions))
     if call.groups > 1:
-        kernel.append(("reshape", _grouped(call, layouts["weight"])))
+        kernel.append(("reshape", _group(call, layouts["weight"])))
         kernel.append(("permute", [0, 2, 1, *(axis + 1 for axis in spatial)]))
     else:
         kernel.append(("permute", [1, 0, *spatial]))

@@ -26,10 +26,10 @@ def seconds(composite: str, operations: Iterable[Operation]) -> float:
     """Return the seconds of matched operations: the target's time less the saved fraction, plus the start."""
     is_quantized = composite.startswith("dnnl.quantized")
     each = [(op, seconds_of([op])) for op in operations]
-    return sum(taken * (1 - _saved(op, is_quantized)) for op, taken in each) + _PRIMITIVE_S
+    return sum(taken * (1 - _save(op, is_quantized)) for op, taken in each) + _PRIMITIVE_S
 
 
-def _saved(op: Operation, is_quantized: bool) -> float:
+def _save(op: Operation, is_quantized: bool) -> float:
     if op.name in _CONVOLUTIONS:
         return 0.0 if _is_depthwise(op) else _SAVED_BY_BYTES if is_quantized else _SAVED_BY_CONVOLUTIONS
     if op.name not in _MATRICES:

@@ -82,14 +82,14 @@ def stack(converter: Converter, node: FlatNode) -> None:
     _join(converter, [converter.argument(operand, ("reshape", sizes)) for operand in node.operands], axis, node.result)
 
 
-def _copied(source: Sequence[Dim], result: Sequence[Dim]) -> list[tuple[int, Any]]:
+def _find_copied(source: Sequence[Dim], result: Sequence[Dim]) -> list[tuple[int, Any]]:
     """Return the axes along which a broadcast repeats its operand, with the numbers of copies."""
     pairs = enumerate(zip([1] * (len(result) - len(source)) + [*source], result, strict=True))
     return [(axis, size) for axis, (one, size) in pairs if equal(one, size) is not True]
 
 
 def _refuse_copies(op: Operation, call: Call) -> str:
-    copied = _copied(call.x.shape, shape_of(op.results[0]) or ())
+    copied = _find_copied(call.x.shape, shape_of(op.results[0]) or ())
     if not all(isinstance(count, int) for _, count in copied):
         return "oneDNN needs the number of copies at compile time"
     most = max((count for _, count in copied), default=1)
@@ -103,7 +103,7 @@ def broadcast_to(converter: Converter, node: FlatNode) -> None:
     shape = source.dims
     sizes = list(converter.sizes([1] * (len(result) - len(shape)) + [*shape]))
     part = converter.argument(source, ("reshape", sizes))
-    copied = _copied(shape, result)
+    copied = _find_copied(shape, result)
     for axis, count in copied:
         sizes[axis] = count
         is_last = axis == copied[-1][0]

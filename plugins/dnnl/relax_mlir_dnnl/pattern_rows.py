@@ -75,7 +75,7 @@ def _make_epilogue_pattern(value: GraphPattern) -> GraphPattern:
     return value.repeated(one, most=_MOST_FOLLOWING)
 
 
-def _quantized(product: Product) -> GraphPattern:
+def _quantize(product: Product) -> GraphPattern:
     """Return the pattern of a product of dequantized tensors. Its result may be quantized again."""
     data, weight = (
         _op("dequantize")(each, is_const(), is_const()) for each in (wildcard().named("x"), is_const().named("w"))
@@ -96,8 +96,8 @@ def _matmul(one: GraphPattern, other: GraphPattern) -> GraphPattern:
 
 
 def _rows() -> Iterator[tuple[str, GraphPattern]]:
-    yield "quantized_conv", _quantized(_convolution)
-    yield "quantized_matmul", _quantized(_matmul)
+    yield "quantized_conv", _quantize(_convolution)
+    yield "quantized_matmul", _quantize(_matmul)
     for name, product in (("conv", _convolution), ("deconv", _make_transpose_pattern), ("matmul", _matmul)):
         whole = product(wildcard(), wildcard())
         yield f"{name}_with_post_ops", _make_epilogue_pattern(whole)

@@ -115,7 +115,7 @@ class JaxFunction:
         if (program := self._programs.get(key)) is None:
             with self._compiling:
                 if (program := self._programs.get(key)) is None:
-                    program = self._programs[key] = self._compiled(arguments, named, leaves, own)
+                    program = self._programs[key] = self._compile(arguments, named, leaves, own)
         return program, leaves
 
     def _dynamic(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -140,7 +140,7 @@ class JaxFunction:
             (name, (type(each), each)) for name, each in by_name
         )
 
-    def _compiled(
+    def _compile(
         self, arguments: tuple[Any, ...], named: dict[str, Any], leaves: Sequence[Any], own: tuple[Any, ...]
     ) -> _Program:
         import jax
@@ -240,7 +240,7 @@ class _Program:
         self._unflatten = lowered.out_tree.unflatten
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        given = leaves if self._passes_all else self._converted(leaves)
+        given = leaves if self._passes_all else self._convert(leaves)
         begin()
         try:
             found = self._packed(*given)
@@ -260,6 +260,6 @@ class _Program:
                 leaves[place].delete()
         return self._unflatten(results)
 
-    def _converted(self, leaves: Sequence[Any]) -> list[Any]:
+    def _convert(self, leaves: Sequence[Any]) -> list[Any]:
         made = [leaf if make is None else make(leaf) for make, leaf in zip(self._passers, leaves, strict=True)]
         return [*self._tokens, *made]

@@ -101,11 +101,11 @@ def _check_one_device(program: Any) -> None:
         if count != 1:
             raise RefusalError(
                 f"the function is for {count} devices ({name}), and a program is for one: "
-                f"pass arrays that are on one device, and take shard_map, pmap and shardings out{_between(program)}"
+                f"pass arrays that are on one device, and take shard_map, pmap and shardings out{_collect(program)}"
             )
 
 
-def _between(program: Any) -> str:
+def _collect(program: Any) -> str:
     """Return a text that lists the collective operations with their counts."""
     from jaxlib.mlir import ir
 

@@ -100,10 +100,10 @@ class DecoderLayer:
 def embed(decoder: Decoder, tokens: Value) -> Value:
     """Return the embedding [tokens, width] of tokens."""
     found = scaled(decoder.embedding.take(tokens), decoder.config.embedding_scale)
-    return _encoded(decoder, found) if decoder.config.is_encoder else found
+    return _encode(decoder, found) if decoder.config.is_encoder else found
 
 
-def _encoded(decoder: Decoder, x: Value) -> Value:
+def _encode(decoder: Decoder, x: Value) -> Value:
     """Return embeddings of an encoder: with the vectors of a first text and of the positions, and normalized."""
     config, source = decoder.config, decoder.source
     types, places = "token_types.weight", "position_embd.weight"
@@ -206,7 +206,7 @@ def _projections(layer: DecoderLayer, x: Value) -> list[Value]:
             weights = [weight.take_rows(order) for weight, order in zip(weights, orders, strict=True)]
             biases = biases and [each[order] for each, order in zip(biases, orders, strict=True)]
         # Adapters have their rows in the order of Hugging Face, as the weights now have.
-        found = _changed(layer, x, layer.decoder.products.multiply_all(x, weights, biases), shapes)
+        found = _change(layer, x, layer.decoder.products.multiply_all(x, weights, biases), shapes)
     if config.has_wide_qk_norm:
         for index, name in enumerate(("attn_q_norm.weight", "attn_k_norm.weight")):
             found[index] = _rms_norm(config, found[index], layer.floats(name, rows[index]))
@@ -214,9 +214,7 @@ def _projections(layer: DecoderLayer, x: Value) -> list[Value]:
     return [relax.reshape(each, shape) for each, shape in zip(found, dims, strict=True)]
 
 
-def _changed(
-    layer: DecoderLayer, x: Value, products: list[Value], shapes: Mapping[str, tuple[int, int]]
-) -> list[Value]:
+def _change(layer: DecoderLayer, x: Value, products: list[Value], shapes: Mapping[str, tuple[int, int]]) -> list[Value]:
     """Return the products of x and weights, with the changes by each token's adapter."""
     pairs = zip(products, shapes.items(), strict=True)
     return [layer.changed(product, x, name, shape) for product, (name, shape) in pairs]
@@ -265,13 +263,13 @@ def _rotations(rope: Rope, positions: Value, context: int) -> tuple[Value, Value
     coarse, fine = relax.floor_divide(positions, step), relax.floor_mod(positions, step)
     frequencies = numpy.array(rope.frequencies)
     starts = numpy.arange(-(-context // _ROPE_TABLE)) * _ROPE_TABLE
-    first = _taken(numpy.outer(starts, frequencies), coarse, rope.magnitude)
-    second = _taken(numpy.outer(numpy.arange(_ROPE_TABLE), frequencies), fine, 1.0)
+    first = _take(numpy.outer(starts, frequencies), coarse, rope.magnitude)
+    second = _take(numpy.outer(numpy.arange(_ROPE_TABLE), frequencies), fine, 1.0)
     cosine, sine = (relax.expand_dims(each, axis=[1]) for each in _rotate_pair(first, second))
     return cosine, sine
 
 
-def _taken(angles: numpy.ndarray, rows: Value, magnitude: float) -> tuple[Value, Value]:
+def _take(angles: numpy.ndarray, rows: Value, magnitude: float) -> tuple[Value, Value]:
     tables = (numpy.cos(angles) * magnitude, numpy.sin(angles) * magnitude)
     cosine, sine = (relax.take(relax.const(table.astype(numpy.float32)), rows, axis=0) for table in tables)
     return cosine, sine
@@ -293,7 +291,7 @@ def mlp(layer: DecoderLayer, x: Value) -> Value:
         biases = [layer.floats(f"{name}.bias", inner) for name in names] if config.has_mlp_bias else None
         shapes = {f"{name}.weight": (inner, width) for name in names}
         weights = [layer.read(name, *shape) for name, shape in shapes.items()]
-        gate, up = _changed(layer, x, layer.decoder.products.multiply_all(x, weights, biases), shapes)
+        gate, up = _change(layer, x, layer.decoder.products.multiply_all(x, weights, biases), shapes)
     return _down(layer, relax.multiply(ACTIVATIONS[config.activation](gate), up))
 
 

@@ -58,7 +58,7 @@ class Facts:
                 raise self.error(name, "is missing")
             return default
         if isinstance(found, bool) or not isinstance(found, (int, float)):
-            raise self.error(name, f"is {_shown(found)}, expected a number")
+            raise self.error(name, f"is {_show(found)}, expected a number")
         if not math.isfinite(found):
             raise self.error(name, f"is {found}, expected a finite number")
         return found
@@ -85,12 +85,12 @@ class Facts:
         if (found := self.values.get(self.key(name))) is None:
             return default
         if not isinstance(found, str):
-            raise self.error(name, f"is {_shown(found)}, expected text")
+            raise self.error(name, f"is {_show(found)}, expected text")
         return found
 
     def flag(self, name: str, default: bool = False) -> bool:
         if not isinstance(found := self.values.get(self.key(name), default), bool):
-            raise self.error(name, f"is {_shown(found)}, expected true or false")
+            raise self.error(name, f"is {_show(found)}, expected true or false")
         return found
 
     def numbers(self, name: str) -> Sequence[float] | None:
@@ -98,7 +98,7 @@ class Facts:
         if (found := self.values.get(self.key(name))) is None:
             return None
         if not isinstance(found, list) or not all(isinstance(each, (int, float)) and each > 0 for each in found):
-            raise self.error(name, f"is {_shown(found)}, expected a list of numbers above 0")
+            raise self.error(name, f"is {_show(found)}, expected a list of numbers above 0")
         return found
 
     def texts(self, name: str) -> Sequence[str] | None:
@@ -106,13 +106,13 @@ class Facts:
         if (found := self.values.get(self.key(name))) is None:
             return None
         if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-            raise self.error(name, f"is {_shown(found)}, expected a list of texts")
+            raise self.error(name, f"is {_show(found)}, expected a list of texts")
         return found
 
     def part(self, name: str) -> Facts:
         """Return the facts in a dictionary of config.json, such as `rope_scaling`, or empty facts."""
         if not ((found := self.values.get(name)) is None or isinstance(found, dict)):
-            raise self.error(name, f"is {_shown(found)}, expected a dictionary")
+            raise self.error(name, f"is {_show(found)}, expected a dictionary")
         return Facts(self.path, self.architecture, self.is_gguf, found or {})
 
     def error(self, name: str, problem: str) -> rx.ModelError:
@@ -122,6 +122,6 @@ class Facts:
         return rx.ModelError(f"{self.path}: '{key}' in the model's {where} {problem}")
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

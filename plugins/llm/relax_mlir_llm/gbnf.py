@@ -167,13 +167,13 @@ class _GrammarReader:
         if not self._next:
             self._expect('a character or the closing " or ]')
         if self._next != "\\":
-            return self._checked(self._next, ord(self._next))
+            return self._check(self._next, ord(self._next))
         if (match := _ESCAPE.match(self._text, self._place)) is None:
             self._expect(r"one of \n \r \t \\ " + r"\" \[ \] \x41 \u0041 \U00000041")
         digits = match[1] or match[2] or match[3]
-        return self._checked(match[0], int(digits, 16) if digits else ord(_ESCAPED.get(match[4], match[4])))
+        return self._check(match[0], int(digits, 16) if digits else ord(_ESCAPED.get(match[4], match[4])))
 
-    def _checked(self, source: str, code: int) -> int:
+    def _check(self, source: str, code: int) -> int:
         if code > _MOST_CODE or 0xD800 <= code < 0xE000:  # half of a surrogate pair
             self._refuse(f"{source!a} is no character")
         self._place += len(source)

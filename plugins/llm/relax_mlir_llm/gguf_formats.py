@@ -120,7 +120,7 @@ def _q2_k(blocks: ndarray) -> Operands:
     columns = len(blocks)
     numbers, codes, outer_scale, outer_offset = _parts(blocks, 16, 64, 2, 2)
     return {
-        "codes": _packed(_twos(codes).reshape(columns, -1, 16), 2),
+        "codes": _pack(_twos(codes).reshape(columns, -1, 16), 2),
         "scale": (numbers & 15).reshape(columns, -1),
         "offset": (numbers >> 4).reshape(columns, -1),
         "outer_scale": _half(outer_scale),
@@ -141,7 +141,7 @@ def _q3_k(blocks: ndarray) -> Operands:
     # The numbers -4..3 are codes of 4 bits with a zero point of 8. The third bit is missing in the numbers below 0.
     found = _twos(codes) + (third.reshape(columns, count, -1) << 2) + numpy.uint8(4)
     return {
-        "codes": _packed(found.reshape(columns, -1, 16), 4),
+        "codes": _pack(found.reshape(columns, -1, 16), 4),
         "scale": (scale.view(numpy.int8) - numpy.int8(32)).reshape(columns, -1),
         "outer_scale": _half(outer_scale),
         "bits": 4,
@@ -160,7 +160,7 @@ def _q4_k(blocks: ndarray) -> Operands:
     columns = len(blocks)
     outer_scale, outer_offset, packed, codes = _parts(blocks, 2, 2, 12, 128)
     return {
-        "codes": _packed(_fours(codes).reshape(columns, -1, _BLOCK), 4),
+        "codes": _pack(_fours(codes).reshape(columns, -1, _BLOCK), 4),
         **_scales_and_offsets(packed),
         "outer_scale": _half(outer_scale),
         "outer_offset": -_half(outer_offset),
@@ -247,7 +247,7 @@ def _half(nbytes: ndarray) -> ndarray:
 
 def _packed_6(codes: ndarray) -> ndarray:
     """Pack codes of 6 bits: the low 4 bits of a block, then the high 2 bits."""
-    return numpy.concatenate([_packed(codes & 15, 4), _packed(codes >> 4, 2)], axis=-1)
+    return numpy.concatenate([_pack(codes & 15, 4), _pack(codes >> 4, 2)], axis=-1)
 
 
 def _nibbles(codes: ndarray) -> ndarray:
@@ -257,10 +257,10 @@ def _nibbles(codes: ndarray) -> ndarray:
 
 def _halves_joined(codes: ndarray) -> ndarray:
     """Pack adjacent codes. In the file, a byte has a code of the first half of a block and one of the second half."""
-    return _packed(numpy.concatenate([codes & 15, codes >> 4], axis=-1), 4)
+    return _pack(numpy.concatenate([codes & 15, codes >> 4], axis=-1), 4)
 
 
-def _packed(codes: ndarray, bits: int) -> ndarray:
+def _pack(codes: ndarray, bits: int) -> ndarray:
     """Pack codes along the last axis, the first code in the lowest bits."""
     count = 8 // bits
     parts = codes.reshape(*codes.shape[:-1], -1, count)

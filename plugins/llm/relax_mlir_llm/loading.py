@@ -80,7 +80,7 @@ def load(
         if tokenizer is not None:
             raise rx.OptionError(f"tokenizer={tokenizer!r}: {os.fspath(model)} has its own, expected None")
         found = find_model(model)
-        saved = _read(found, options) if is_saved(found) else _loaded(found, options, cache, progress)
+        saved = _read(found, options) if is_saved(found) else _load(found, options, cache, progress)
     else:
         saved = _compiled_module(model, tokenizer, options, progress)
     if threads is not None:
@@ -105,7 +105,7 @@ def _read(path: Path, options: LoadOptions) -> Saved:
     return saved.with_context(path, options.context)
 
 
-def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bool, progress: Progress | None) -> Saved:
+def _load(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bool, progress: Progress | None) -> Saved:
     """Return a model from the cache, or compile it."""
     if (folder := _cache_folder(cache)) is None:
         return _compiled(path, options, progress)

@@ -91,7 +91,7 @@ class Model:
     def logits(self, token_ids: Sequence[int] | numpy.ndarray, *, adapter: str | None = None) -> numpy.ndarray:
         """Return the logits f32 [tokens, vocabulary] behind each token of a sequence."""
         number = self.description.adapter_number(adapter)
-        return self._sequence.all_logits(self._checked(list(map(int, token_ids))), number)
+        return self._sequence.all_logits(self._check(list(map(int, token_ids))), number)
 
     def embed(
         self,
@@ -163,7 +163,7 @@ class Model:
         if parameters.stop:
             self.tokenizer.check_texts()
         tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else [int(each) for each in prompt]
-        self._checked(tokens)
+        self._check(tokens)
         number = self.description.adapter_number(adapter)
         chosen = self._tokens(tokens, max_tokens, Sampler(parameters, tokens), number)
         return Generated(tokens, chosen, self.tokenizer.stream(), parameters.stop)
@@ -201,12 +201,12 @@ class Model:
     def _embedded_tokens(self, text: object) -> list[int]:
         """Return the tokens of a text to embed."""
         if isinstance(text, str):
-            return self._checked(self.tokenizer.encode(text, is_embedded=True), "text")
+            return self._check(self.tokenizer.encode(text, is_embedded=True), "text")
         try:
             tokens = [index(each) for each in text]  # type: ignore[attr-defined]
         except TypeError:
             raise rx.OptionError(f"a text is {text!r}, expected a text, or a list of tokens") from None
-        return self._checked(tokens, "text")
+        return self._check(tokens, "text")
 
     def _compute(self, texts: Sequence[EmbeddedText]) -> None:
         """Compute the embeddings of texts."""
@@ -220,7 +220,7 @@ class Model:
             finally:
                 batches.remove(texts)  # after an error, and after Ctrl-C
 
-    def _checked(self, tokens: list[int], noun: str = "prompt") -> list[int]:
+    def _check(self, tokens: list[int], noun: str = "prompt") -> list[int]:
         """Return tokens that are in the vocabulary and fit the context."""
         context, vocabulary = self.description.context, self.description.vocabulary
         if not tokens:

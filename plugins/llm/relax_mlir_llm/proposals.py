@@ -38,7 +38,7 @@ class NgramProposer:
         for sequence, count in wanted.items():
             index = self._indices.setdefault(sequence, _NgramIndex(self.lengths))
             if (place := index.find(sequence.tokens)) is not None:
-                found[sequence] = _repeated(sequence.tokens, place, count)
+                found[sequence] = _repeat(sequence.tokens, place, count)
         return found
 
     def forget(self, sequence: SequenceState) -> None:
@@ -64,7 +64,7 @@ class _NgramIndex:
         return next((place for place in found if place is not None), None)
 
 
-def _repeated(tokens: list[int], place: int, count: int) -> list[int]:
+def _repeat(tokens: list[int], place: int, count: int) -> list[int]:
     """Return the tokens from a place on. After the end of the tokens, the result continues with itself."""
     period = len(tokens) - place
     draft = tokens[place : place + count]

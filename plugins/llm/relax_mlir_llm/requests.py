@@ -222,14 +222,14 @@ def _checked_tokens(name: str, tokens: object) -> tuple[int, ...]:
     except TypeError:
         checked_tokens = (-1,)
     if min(checked_tokens, default=0) < 0:
-        raise RelaxError(f"{name}: expected a list of tokens, integers of at least 0, got {_shortened(tokens)}")
+        raise RelaxError(f"{name}: expected a list of tokens, integers of at least 0, got {_shorten(tokens)}")
     return checked_tokens
 
 
 def _checked_bias(bias: object) -> dict[int, float]:
     """Return a copy of the biases. JSON has texts as keys, so texts of integers are accepted."""
     if not isinstance(bias, Mapping):
-        raise RelaxError(f"logit_bias is {_shortened(bias)}, expected a mapping from tokens to numbers")
+        raise RelaxError(f"logit_bias is {_shorten(bias)}, expected a mapping from tokens to numbers")
     checked_bias: dict[int, float] = {}
     for key, value in bias.items():
         if not str(key).isdecimal() or isinstance(key, bool):
@@ -240,7 +240,7 @@ def _checked_bias(bias: object) -> dict[int, float]:
     return checked_bias
 
 
-def _shortened(value: object) -> str:
+def _shorten(value: object) -> str:
     """Return the representation of a value, cut to the length of a line."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

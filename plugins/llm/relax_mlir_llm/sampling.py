@@ -91,7 +91,7 @@ class Sampler:
 
     def choose(self, logits: ndarray, position: int, allowed: ndarray | None = None) -> int:
         """Return the token at a position of the sequence, from its logits and the bits of the allowed tokens."""
-        row = logits if self.is_plain else self._adjusted(logits)
+        row = logits if self.is_plain else self._adjust(logits)
         best = int(row.argmax())
         if allowed is not None and not (self.is_greedy and allowed[best >> 5] >> (best & 31) & 1):
             row = np.minimum(row, _LIMITS.take(_flags(allowed, row.size)))
@@ -99,7 +99,7 @@ class Sampler:
         check_logit(row[best])
         return best if self.is_greedy else self._random(row, row[best], position)
 
-    def _adjusted(self, logits: ndarray) -> ndarray:
+    def _adjust(self, logits: ndarray) -> ndarray:
         """Return a copy of the logits with penalties and bias."""
         row: ndarray = logits.astype(np.float32)
         if self._seen:

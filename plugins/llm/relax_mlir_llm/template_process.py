@@ -62,7 +62,7 @@ class TemplateProcess:
             process.communicate()
 
     def _exchange(self, line: bytes) -> dict[str, object]:
-        process = self._started()
+        process = self._start()
         assert process.stdin is not None and process.stdout is not None
         is_late = threading.Event()
 
@@ -87,7 +87,7 @@ class TemplateProcess:
         self.close()
         return {"problem": "time" if is_late.is_set() else "ended"}
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         """Return the running process. A copy of this object in a forked process starts another one."""
         if self._process is None or self._process.poll() is not None or self._owner != os.getpid():
             if not sys.executable or getattr(sys, "frozen", False):  # the executable is another program

@@ -53,7 +53,7 @@ def _answer(line: bytes) -> dict[str, object]:
     try:
         request = json.loads(line)
         try:
-            template, names = _compiled(request["template"])
+            template, names = _compile(request["template"])
         except (jinja2.TemplateError, SyntaxError) as error:
             place = f"line {error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
             return {"problem": "invalid", "reason": f"{place}{error.args[0]}"}
@@ -71,7 +71,7 @@ def _answer(line: bytes) -> dict[str, object]:
 
 
 @lru_cache(maxsize=8)
-def _compiled(text: str) -> tuple[object, list[str]]:
+def _compile(text: str) -> tuple[object, list[str]]:
     """Return a template, and the names of the variables that it reads."""
     from jinja2.ext import Extension, loopcontrols
     from jinja2.meta import find_undeclared_variables

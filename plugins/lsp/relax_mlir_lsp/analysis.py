@@ -32,7 +32,7 @@ def analyze(data: bytes, name: str, plugins: Sequence[str]) -> bytes:
                 types += _types(Module.parse(chunk.text, name))
         except RelaxError as error:
             diagnostics += error.diagnostics or [as_diagnostic(error)]
-    described = [_described(with_file_name(diagnostic, name)) for diagnostic in diagnostics]
+    described = [_describe(with_file_name(diagnostic, name)) for diagnostic in diagnostics]
     return json.dumps({"diagnostics": described, "types": types}).encode()
 
 
@@ -61,11 +61,11 @@ def _types(module: Module) -> Iterator[tuple[int, int, list[str]]]:
                         yield line, column, [str(argument.type)]
 
 
-def _described(diagnostic: Diagnostic) -> dict[str, object]:
+def _describe(diagnostic: Diagnostic) -> dict[str, object]:
     return {
         "severity": diagnostic.severity,
         "message": diagnostic.message,
         "line": diagnostic.line,
         "column": diagnostic.column,
-        "notes": [_described(note) for note in diagnostic.notes],
+        "notes": [_describe(note) for note in diagnostic.notes],
     }

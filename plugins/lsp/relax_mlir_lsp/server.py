@@ -155,7 +155,7 @@ def make_server(version: str, plugins: Sequence[str]) -> RelaxServer:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         uri = params.text_document.uri
-        document, offset = _at(server, params)
+        document, offset = _locate(server, params)
         if (token := document.token_at(offset)) is None:
             return _operator_hover(document, offset, await server.operators())
         if (definition := document.definition(token)) is None:
@@ -193,7 +193,7 @@ def make_server(version: str, plugins: Sequence[str]) -> RelaxServer:
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', ".", "%", "@"]))
     async def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
-        document, offset = _at(server, params)
+        document, offset = _locate(server, params)
         typed = re.search(r"[%@]?[\w.$-]*$", document.text[:offset])
         begin = typed[0] if typed else ""
         uri = params.text_document.uri
@@ -214,13 +214,13 @@ def make_server(version: str, plugins: Sequence[str]) -> RelaxServer:
     return server
 
 
-def _at(server: RelaxServer, params: _Placed) -> tuple[Document, int]:
+def _locate(server: RelaxServer, params: _Placed) -> tuple[Document, int]:
     uri = params.text_document.uri
     return server.document(uri), server.workspace.get_text_document(uri).offset_at_position(params.position)
 
 
 def _definition_at(server: RelaxServer, params: _Placed) -> Definition | None:
-    document, offset = _at(server, params)
+    document, offset = _locate(server, params)
     token = document.token_at(offset)
     return None if token is None else document.definition(token)
 

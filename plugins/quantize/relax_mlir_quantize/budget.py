@@ -75,7 +75,7 @@ class BudgetSearch:
             variant = self._fitting(variant)
         if self._budget.snr is not None or self._budget.drop is not None:
             if self._budget.evaluate is not None:
-                self._score = self._evaluated(self._study.variants.module)
+                self._score = self._evaluate(self._study.variants.module)
                 self._tell(f"score in floating point: {self._score:g}")
             variant = self._holding(variant)
         if self._budget.bytes is not None and variant.bytes > self._budget.bytes:
@@ -84,7 +84,7 @@ class BudgetSearch:
                 f"than {self._budget.bytes}"
             )
         if (chosen := self._points.get(variant)) is None:
-            chosen = self._measured("chosen", variant)
+            chosen = self._measure("chosen", variant)
         chosen.is_chosen = True
         return variant
 
@@ -132,20 +132,20 @@ class BudgetSearch:
 
     def _holding(self, variant: Variant) -> Variant:
         """Return a variant within the error: more precise types first, real layers if these are not enough."""
-        point = self._measured("quantized", variant)
+        point = self._measure("quantized", variant)
         if self._holds(point):
             return variant
         order = self._worst_first()
         base = dict(variant.choices)
         finer = {place: types for place, layer in self._layers.items() if (types := _finer(layer)) is not None}
         if raised := [place for place in order if place in finer]:
-            found = self._searched(base, [(place, finer[place]) for place in raised], "more precise types")
+            found = self._search(base, [(place, finer[place]) for place in raised], "more precise types")
             if found is not None:
                 return found
             if self._is_better(self._study.points[-1], point):
                 base |= {place: finer[place] for place in raised}
         real: list[tuple[int, Choice]] = [(place, f"stays real for {self._wish()}") for place in order]
-        if (found := self._searched(base, real[:-1], "floating point")) is None:
+        if (found := self._search(base, real[:-1], "floating point")) is None:
             best = max((each.snr for each in self._study.points), default=-math.inf)
             raise ModelError(
                 f"no quantized model holds {self._wish()}: with one quantized layer the error is too large as well",
@@ -163,7 +163,7 @@ class BudgetSearch:
         wishes = [f"snr={snr:g}"] if snr is not None else []
         return " and ".join([*wishes, f"drop={drop:g}"] if drop is not None else wishes)
 
-    def _searched(self, base: Choices, changes: Sequence[tuple[int, Choice]], what: str) -> Variant | None:
+    def _search(self, base: Choices, changes: Sequence[tuple[int, Choice]], what: str) -> Variant | None:
         """Return the variant with the fewest changes that holds the budget, or None."""
         last = math.ceil(math.log2(len(changes) + 1)) + 1
         self._tell(f"{what}: at most {last} measurements")
@@ -174,7 +174,7 @@ class BudgetSearch:
         def holds(variant: Variant) -> bool:
             count = sum(place in variant.choices and variant.choices[place] == each for place, each in changes)
             label = f"{count} with {what}"
-            return bool(variant.layers) and self._holds(self._measured(label, variant))
+            return bool(variant.layers) and self._holds(self._measure(label, variant))
 
         return _least(len(changes), changed, holds)
 
@@ -186,12 +186,12 @@ class BudgetSearch:
         assert self._score is not None and point.score is not None
         return self._score - point.score <= self._budget.drop
 
-    def _measured(self, label: str, variant: Variant) -> Point:
+    def _measure(self, label: str, variant: Variant) -> Point:
         point = self._study.point(label, variant, _SAMPLES, timed=True)
         if self._budget.evaluate is not None:
             module = variant.module.copy()
             self._study.variants.requantize(module)
-            point.score = self._evaluated(module)
+            point.score = self._evaluate(module)
         self._points[variant] = point
         self._study.points.append(point)
         score = "" if point.score is None else f", score {point.score:g}"
@@ -199,7 +199,7 @@ class BudgetSearch:
         self._tell(f"{label}: {real} real, {point.snr:.1f} dB, {point.bytes} bytes{score}")
         return point
 
-    def _evaluated(self, module: Module) -> float:
+    def _evaluate(self, module: Module) -> float:
         evaluate = self._budget.evaluate
         assert evaluate is not None
         program = compile(module, self._study.target)

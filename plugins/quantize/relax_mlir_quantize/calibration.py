@@ -148,7 +148,7 @@ class Samples:
         arguments = body_of(function).arguments
         self._names = argument_names(function)
         self._infos = [decode(argument.type) for argument in arguments]
-        self._data = _listed(data, self._rows(), most)
+        self._data = _list(data, self._rows(), most)
         if not self._data:
             raise OptionError("no sample to calibrate with: `data` is empty", notes=["pass a hundred typical inputs"])
 
@@ -184,7 +184,7 @@ class Samples:
 
     def _arguments(self, sample: object, number: int) -> list[Any]:
         if isinstance(sample, Mapping):
-            given = self._by_name(sample, number)
+            given = self._order_sample(sample, number)
         else:
             given = list(sample) if isinstance(sample, (tuple, list)) else [sample]
             if len(given) != len(self._names):
@@ -192,7 +192,7 @@ class Samples:
                 raise OptionError(f"sample {number}: {len(given)} arrays, but the model has {expected}")
         return [self._array(each, place, number) for place, each in enumerate(given)]
 
-    def _by_name(self, sample: Mapping[str, object], number: int) -> list[object]:
+    def _order_sample(self, sample: Mapping[str, object], number: int) -> list[object]:
         if unknown := [name for name in sample if name not in self._names]:
             known = ", ".join(self._names)
             wish = suggest(str(unknown[0]), self._names)
@@ -234,7 +234,7 @@ def _shape_text(sizes: Sequence[object] | None) -> str:
     return f"[{', '.join(str(size) for size in sizes or ())}]"
 
 
-def _listed(data: object, rows: int, most: int | None) -> list[object]:
+def _list(data: object, rows: int, most: int | None) -> list[object]:
     """Return samples: of files, arrays by name with a sample in each `rows` rows, or an iterable of samples."""
     import numpy
 

@@ -93,8 +93,8 @@ def _equalize(first: _ScaledProduct, second: _ScaledProduct) -> float:
 
     outgoing = abs(first.product.by_group()).max(3)
     incoming = abs(second.product.by_group()).max(3)
-    outgoing = outgoing * _grouped(1 / first.inputs, first.product)[:, None, :]
-    incoming = incoming * _grouped(second.outputs, second.product)[:, :, None]
+    outgoing = outgoing * _group(1 / first.inputs, first.product)[:, None, :]
+    incoming = incoming * _group(second.outputs, second.product)[:, :, None]
     own = outgoing.max(2).reshape(-1) * first.outputs
     theirs = incoming.max(1).reshape(-1) / second.inputs
     is_used = (own > 0) & (theirs > 0)
@@ -105,7 +105,7 @@ def _equalize(first: _ScaledProduct, second: _ScaledProduct) -> float:
     return float(abs(numpy.log(factors)).max())
 
 
-def _grouped(numbers: ndarray, product: Weighted) -> ndarray:
+def _group(numbers: ndarray, product: Weighted) -> ndarray:
     return numbers.reshape(product.groups, -1)
 
 

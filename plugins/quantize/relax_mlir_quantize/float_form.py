@@ -58,7 +58,7 @@ class _ToFloat:
         if isinstance(pattern, Condition):
             return self._condition(pattern)
         if isinstance(pattern, Repeated):
-            return self._repeated(pattern)
+            return self._repeat(pattern)
         if isinstance(pattern, (Outputs, ResultPattern, Every)) and is_quantized_form(pattern):
             return None
         return _Converted(pattern, False)
@@ -80,7 +80,7 @@ class _ToFloat:
         made_of = {part: value.pattern for part, value in found.items() if value is not None}
         return _Converted(with_operands(op, made_of), False)
 
-    def _repeated(self, pattern: Repeated) -> _Converted | None:
+    def _repeat(self, pattern: Repeated) -> _Converted | None:
         """Convert the value in front of the repeated operators, which are the same for real numbers."""
         if (made := self.part(pattern.inner)) is None or made.pattern is pattern.inner:
             return None if made is None else _Converted(pattern, False)

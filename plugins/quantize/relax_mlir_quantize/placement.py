@@ -196,7 +196,7 @@ class _Placing:
         choice = self._choices.get(self._places[operation], {})
         names = [name for name in op.types if name == RESULT or name in match]
         asked = {**self._tensors.types(match, names), **({} if isinstance(choice, str) else choice)}
-        chosen = {name: _chosen(op, name, match, asked.get(name)) for name in names}
+        chosen = {name: _choose(op, name, match, asked.get(name)) for name in names}
         types = {name: type_ for name, type_ in chosen.items() if type_ is not None}
         if len(types) < len(chosen):
             is_mx = any(type_.granularity == "mx" for types in op.types.values() for type_ in types)
@@ -297,7 +297,7 @@ class _Placing:
             layer.types.pop(RESULT, None)
         if RESULT in layer.types:
             others = () if self._tensors.types(layer.match, [RESULT]) else layer.op.types[RESULT]
-            layer.types[RESULT] = self._wanted(value, [layer.types[RESULT], *others])
+            layer.types[RESULT] = self._choose_type(value, [layer.types[RESULT], *others])
             self._give(value, layer.types[RESULT])
 
     def _is_wanted(self, value: Value) -> bool:
@@ -308,7 +308,7 @@ class _Placing:
         is_kept = operation in self._claimed or self._wish(operation) is not None
         return not is_kept and (operation.name in _MOVES or self._is_in(operation, self._recipe.shares))
 
-    def _wanted(self, value: Value, types: Sequence[OperandType]) -> OperandType:
+    def _choose_type(self, value: Value, types: Sequence[OperandType]) -> OperandType:
         """Return the type of a result: one that a reader wants, if the layer can make it."""
         asked = [type_ for found, type_ in self._made.groups if found == value]
         return next((type_ for type_ in types if type_ in asked), types[0])
@@ -407,7 +407,7 @@ class _Placing:
         return f"'{name}': {refusal}"
 
 
-def _chosen(op: Op, name: str, match: Match, asked: OperandType | None) -> OperandType | None:
+def _choose(op: Op, name: str, match: Match, asked: OperandType | None) -> OperandType | None:
     """Return the type that is asked for, or else the first one that an operand can have."""
     types = op.types[name] if asked is None else (asked, *op.types[name])
     return next((type_ for type_ in types if name == RESULT or can_be_in_blocks(match, name, type_)), None)

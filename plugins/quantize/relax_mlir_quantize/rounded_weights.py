@@ -47,11 +47,11 @@ def rounded_weights(
     for layer in placement.layers:
         for name, value in layer.weights():
             if not layer.types[name].derived:
-                weights_by_operand[layer, name] = _rounded(layer, name, value, channels, corrections)
+                weights_by_operand[layer, name] = _round(layer, name, value, channels, corrections)
     return weights_by_operand
 
 
-def _rounded(
+def _round(
     layer: Layer, name: str, value: Value, channels: Mapping[Value, Channels], corrections: Corrections
 ) -> Rounded:
     type_, elements = layer.types[name], floats_of(value)
@@ -68,7 +68,7 @@ def _rounded(
         channel_axis(_reader(layer, value), elements.ndim) if is_weight else axis_of_bias(layer.op, layer.match, name)
     )
     if name in layer.fixed:
-        return _stated(layer, name, elements, axis or 0)
+        return _read_scale(layer, name, elements, axis or 0)
     if type_.granularity == "block":
         if found is None or product is None:
             return in_blocks(elements, type_)
@@ -81,7 +81,7 @@ def _rounded(
     return scale_of_weights(elements, type_, axis or 0, spread, is_searched)
 
 
-def _stated(layer: Layer, name: str, elements: ndarray, axis: int) -> Scale:
+def _read_scale(layer: Layer, name: str, elements: ndarray, axis: int) -> Scale:
     """Return the scale that the recipe states for a constant."""
     type_, entry = layer.types[name], layer.fixed[name]
     scale = fixed_scale(entry, type_, axis)

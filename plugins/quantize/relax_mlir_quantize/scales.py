@@ -37,26 +37,26 @@ class Scale:
         """Return numbers in the quantized type, as relax.quantize computes them."""
         import numpy
 
-        steps = array.astype(numpy.float32, copy=False) / self._along(self.scale, array)
+        steps = array.astype(numpy.float32, copy=False) / self._align(self.scale, array)
         least, most = self.type.limits
         if not self.type.is_float:
             dtype = numpy.float32 if self.type.bits <= _F32_BITS else numpy.float64
             steps = numpy.rint(steps).astype(dtype, copy=False)
-            steps += self._along(self.zero_point.astype(dtype), array)
+            steps += self._align(self.zero_point.astype(dtype), array)
         return numpy.clip(steps, least, most).astype(storage_dtype(self.type.dtype))
 
     def dequantized(self, numbers: ndarray) -> ndarray:
         """Return the real numbers of quantized ones."""
         import numpy
 
-        real = numbers.astype(numpy.float32) - self._along(self.zero_point.astype(numpy.float32), numbers)
-        return real * self._along(self.scale, numbers)
+        real = numbers.astype(numpy.float32) - self._align(self.zero_point.astype(numpy.float32), numbers)
+        return real * self._align(self.scale, numbers)
 
     def rounded(self, array: ndarray) -> ndarray:
         """Return the nearest real numbers that the type represents."""
         return self.dequantized(self.quantized(array))
 
-    def _along(self, numbers: ndarray, array: ndarray) -> ndarray:
+    def _align(self, numbers: ndarray, array: ndarray) -> ndarray:
         if not numbers.ndim:
             return numbers
         shape = [1] * array.ndim

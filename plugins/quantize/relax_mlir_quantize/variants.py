@@ -204,9 +204,9 @@ class Variants:
 
     def build(self, choices: Choices) -> Variant:
         """Return the quantized module of a choice. The model in floating point is not changed."""
-        return self._built(choices, self.insertion, self.scales)
+        return self._build(choices, self.insertion, self.scales)
 
-    def _built(self, choices: Choices, insertion_of: Callable[..., Insertion], scales_of: ScalesOf) -> Variant:
+    def _build(self, choices: Choices, insertion_of: Callable[..., Insertion], scales_of: ScalesOf) -> Variant:
         made = self.module.copy()
         with made.context:
             placement = self.placed(made, choices)
@@ -236,7 +236,7 @@ class Variants:
         refused: dict[ChoiceKey, str] = {}
         inside: dict[ChoiceKey, Sequence[Operation]] = {}
         while True:
-            trial = self._built(refused, _insertion_on_trial, _scales_on_trial)
+            trial = self._build(refused, _insertion_on_trial, _scales_on_trial)
             if not (more := dict(_without_kernel(trial, self._found.codegen))):
                 break
             inside |= {key_of(each): each.match.operations for each in more}

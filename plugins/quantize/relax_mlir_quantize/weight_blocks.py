@@ -153,11 +153,11 @@ class _BlockSearch:
         """Return codes, scales and zero points."""
         import numpy
 
-        best, *kept = self._tried(*next(candidates := self._candidates()))
+        best, *kept = self._try(*next(candidates := self._candidates()))
         for candidate in candidates:
-            best, kept = _better(best, kept, self._tried(*candidate))
+            best, kept = _better(best, kept, self._try(*candidate))
         for _ in range(_ROUNDS):
-            best, kept = _better(best, kept, self._tried(self._fitted(kept[0], kept[2], kept[1]), kept[2]))
+            best, kept = _better(best, kept, self._try(self._fit(kept[0], kept[2], kept[1]), kept[2]))
         codes, scale, zero = kept
         return codes.astype(numpy.uint8), scale[..., 0], zero[..., 0].astype(numpy.uint8)
 
@@ -179,7 +179,7 @@ class _BlockSearch:
             scale = _positive((most - least) * numpy.float32(share / (self._most - self._least)))
             yield scale, numpy.clip(numpy.rint(self._least - least / scale * share), self._least, self._most)
 
-    def _tried(self, scale: ndarray, zero: ndarray) -> tuple[ndarray, ndarray, ndarray, ndarray]:
+    def _try(self, scale: ndarray, zero: ndarray) -> tuple[ndarray, ndarray, ndarray, ndarray]:
         """Return the error, the codes, the scales and the zero points."""
         import numpy
 
@@ -187,7 +187,7 @@ class _BlockSearch:
         error = (self._factors * ((codes - zero) * scale - self._numbers) ** 2).sum(2, keepdims=True)
         return error, codes, scale, zero
 
-    def _fitted(self, codes: ndarray, zero: ndarray, scale: ndarray) -> ndarray:
+    def _fit(self, codes: ndarray, zero: ndarray, scale: ndarray) -> ndarray:
         """Return the scales with the least squared error for codes."""
         import numpy
 

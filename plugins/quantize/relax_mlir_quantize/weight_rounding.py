@@ -71,20 +71,20 @@ class WeightRounding:
         """Return the rounded weights, computed at the insertion point. Gradients pass straight through."""
         if isinstance(how := self.how, Scale):
             axes = None if not self.ratio.ndim else [index for index in range(value.type.rank) if index != how.axis]
-            return self._rounded(value, axes, how.axis, how.type.dtype)
+            return self._round(value, axes, how.axis, how.type.dtype)
         depth, columns = value.type.shape
         rows, extra = relax.permute_dims(value), -depth % how.type.block
         if extra:
             import numpy
 
             rows = relax.concat([rows, const(numpy.zeros((columns, extra), "f4"), dtype_of(value))], axis=1)
-        rows = self._rounded(relax.reshape(rows, (-1, how.type.block)), [1], 0, f"ui{how.type.bits}")
+        rows = self._round(relax.reshape(rows, (-1, how.type.block)), [1], 0, f"ui{how.type.bits}")
         whole = relax.reshape(rows, (columns, depth + extra))
         if extra:
             whole = relax.strided_slice(whole, axes=[1], begin=[0], end=[depth])
         return relax.permute_dims(whole)
 
-    def _rounded(self, value: Value, axes: list[int] | None, axis: int, dtype: str) -> Value:
+    def _round(self, value: Value, axes: list[int] | None, axis: int, dtype: str) -> Value:
         how = self.how
         zero = const(_zero_points(how), dtype)
         if self._is_fixed:

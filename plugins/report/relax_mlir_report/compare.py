@@ -66,7 +66,7 @@ _TOTALS = (
 
 def _parts(before: Row, now: Row) -> list[Row]:
     sides = {"before": _calls(before), "now": _calls(now)}
-    part_of = _joined([nodes for calls in sides.values() for nodes, _, _ in calls])
+    part_of = _join([nodes for calls in sides.values() for nodes, _, _ in calls])
     parts: dict[str, Row] = {}
     for name, calls in sides.items():
         for nodes, kernel, seconds in calls:
@@ -92,7 +92,7 @@ def _calls(data: Row) -> list[tuple[list[str], str, float | None]]:
     return calls
 
 
-def _joined(groups: Sequence[Sequence[str]]) -> dict[str, str]:
+def _join(groups: Sequence[Sequence[str]]) -> dict[str, str]:
     """Map each name to a representative of its connected groups."""
     first: dict[str, str] = {}
 

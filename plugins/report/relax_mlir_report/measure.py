@@ -36,7 +36,7 @@ def measure(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> Measured
     if unknown:
         names = ", ".join(unknown)
         return Measured(sizes=sizes, note=f"No times: no size was given for {names}: {OPTION} input:sizes gives it.")
-    return _measured(Executable(artifact, load_later=True), signature, shapes, sizes)
+    return _measure(Executable(artifact, load_later=True), signature, shapes, sizes)
 
 
 def check_shapes(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> None:
@@ -65,7 +65,7 @@ def _sizes(signature: Signature, shapes: Mapping[str, Sequence[int]]) -> tuple[d
     return given, [name for name in sizes.values if name not in given]
 
 
-def _measured(
+def _measure(
     executable: Executable, signature: Signature, shapes: Mapping[str, Sequence[int]], sizes: Mapping[str, int]
 ) -> Measured:
     name = signature.name

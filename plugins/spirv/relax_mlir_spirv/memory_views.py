@@ -84,13 +84,13 @@ class Views:
             if maker.name == "builtin.unrealized_conversion_cast":
                 if isinstance(maker.operands[0].type, ir.MemRefType):
                     return self._as_other_elements(maker)
-                return self._described(maker.operands[0], type_)
+                return self._describe(maker.operands[0], type_)
             if maker.name == "memref.get_global":
                 symbol = maker.attributes["name"].value
                 variable, element = self._shared[symbol]
                 return dense(Base(SHARED_STORAGE, variable_address(symbol, variable)), element, type_.shape)
             if maker.name == "memref.reinterpret_cast":
-                return self._reinterpreted(maker)
+                return self._reinterpret(maker)
             if maker.name == "memref.extract_strided_metadata":
                 source = self.of(maker.operands[0])
                 return replace(source, offset=0, sizes=(), strides=())
@@ -105,7 +105,7 @@ class Views:
             raise located_error(f"memory of {source.element} cannot be viewed as memory of {element}", cast.location)
         return source
 
-    def _described(self, descriptor: Value, type_: Type) -> View:
+    def _describe(self, descriptor: Value, type_: Type) -> View:
         """Return the view of a descriptor that is built from two addresses, offset, sizes and strides."""
         parts: dict[tuple[int, ...], Value] = {}
         op = descriptor.owner.operation
@@ -119,7 +119,7 @@ class Views:
         )
         return View(Base(self._storage, parts[1,]), in_memory(type_.element_type), 0, sizes, strides)
 
-    def _reinterpreted(self, cast: Operation) -> View:
+    def _reinterpret(self, cast: Operation) -> View:
         source = self.of(cast.operands[0])
         given = iter(list(cast.operands)[1:])
         offsets, sizes, strides = (

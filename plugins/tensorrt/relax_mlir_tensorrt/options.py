@@ -29,9 +29,9 @@ class Options(NamedTuple):
 
     def range_of(self, dims: tuple[Dim, ...], name: str) -> list[tuple[int, ...]]:
         """Return the minimum, usual and maximum shape of an input."""
-        return [tuple(self._of(dim, which, name) for dim in dims) for which in range(3)]
+        return [tuple(self._evaluate(dim, which, name) for dim in dims) for which in range(3)]
 
-    def _of(self, dim: Dim, which: int, name: str) -> int:
+    def _evaluate(self, dim: Dim, which: int, name: str) -> int:
         if isinstance(dim, int) or dim is None:
             return dim or 0
         if missing := [variable for variable in sorted(dim.variables) if variable not in self.sizes]:
@@ -39,11 +39,11 @@ class Options(NamedTuple):
             raise OptionError(f"the size {dim} of {name} is dynamic, and TensorRT needs its range: sizes='{example}'")
         found = dim.substitute({variable: self.sizes[variable][which] for variable in dim.variables})
         if not isinstance(found, int):
-            raise OptionError(f"the size {dim} of {name} is not a number for {_shown(self.sizes)}")
+            raise OptionError(f"the size {dim} of {name} is not a number for {_show(self.sizes)}")
         return found
 
 
-def _shown(sizes: Mapping[str, ProfileRange]) -> str:
+def _show(sizes: Mapping[str, ProfileRange]) -> str:
     return ",".join(f"{name}:{'-'.join(map(str, range_))}" for name, range_ in sizes.items())
 
 

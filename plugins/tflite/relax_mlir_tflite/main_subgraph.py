@@ -28,7 +28,7 @@ def add_main(
     If a part of the model cannot be imported, `problems` lists that part and the module stays unchanged.
     """
     load_dialects(module.context, ("scf", "tensor"))
-    chosen = _chosen(model, signature)
+    chosen = _choose(model, signature)
     symbols = FreshSymbols(module)
     graph = TfliteGraph(model, chosen.subgraph, problems, symbols, Room(Limits(), "from_tflite"))
     inputs, outputs = graph.subgraph.inputs, graph.subgraph.outputs
@@ -59,7 +59,7 @@ def add_main(
         problems.add(Problem(f"output of '{graph.subgraph.name}'", "-", None, "", problem.reason))
 
 
-def _chosen(model: TfliteFile, key: str | None) -> FileSignature:
+def _choose(model: TfliteFile, key: str | None) -> FileSignature:
     """Return the signature with the key.
 
     Without a key, return the only signature of the first subgraph. If that subgraph has no signature or several, the

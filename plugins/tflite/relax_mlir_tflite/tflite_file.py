@@ -189,7 +189,7 @@ class _FileReader:
             for field in fields_of(name)
         }
 
-    def _at(self, offset: int, size: int) -> memoryview:
+    def _read(self, offset: int, size: int) -> memoryview:
         """Return bytes stored after the tables. Files of more than 2 GB store buffers there."""
         if offset + size > len(self._data):
             raise ValueError("they are not in the file")
@@ -205,7 +205,7 @@ class _FileReader:
 
     def _buffer(self, table: Any) -> memoryview:
         if table.Offset() > 1:  # The value 1 is a placeholder: no offset has been written.
-            return self._at(table.Offset(), table.Size())
+            return self._read(table.Offset(), table.Size())
         count = table.DataLength()
         return memoryview(table.DataAsNumpy()).cast("B") if count else memoryview(b"")
 
@@ -265,5 +265,5 @@ class _FileReader:
             self._numbers(table, "Inputs"),
             self._numbers(table, "Outputs"),
             {**self._options(table, "BuiltinOptions"), **self._options(table, "BuiltinOptions2")},
-            custom or self._at(table.LargeCustomOptionsOffset(), table.LargeCustomOptionsSize()).tobytes(),
+            custom or self._read(table.LargeCustomOptionsOffset(), table.LargeCustomOptionsSize()).tobytes(),
         )

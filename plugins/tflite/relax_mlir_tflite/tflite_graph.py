@@ -135,7 +135,7 @@ class TfliteGraph(TfliteScope):
     def _add(self, operator: OperatorRow, place: int) -> None:
         node = self._node(operator, place)
         with ir.Location.name(shown(node.name), ir.Location.name(f"tflite.{shown(node.op)}")):
-            made = self._made(node, operator)
+            made = self._make(node, operator)
         for index, held in zip(operator.outputs, [None] * len(operator.outputs) if made is None else made, strict=True):
             if index in self._held:
                 self._note(node, Unsupported(f"tensor #{index} is computed twice, or is an input"))
@@ -147,14 +147,14 @@ class TfliteGraph(TfliteScope):
         names = [tensors[index].name for index in operator.outputs if 0 <= index < len(tensors)]
         return TfliteNode(names[0] if names and names[0] else f"#{place}", operator, [], [], [], self)
 
-    def _made(self, node: TfliteNode, operator: OperatorRow) -> list[Held | None] | None:
+    def _make(self, node: TfliteNode, operator: OperatorRow) -> list[Held | None] | None:
         if not attempted(node, lambda: self._connect(node, operator)):
             return None
         if any(node.inputs[place] is None for place, index in enumerate(operator.inputs) if index != -1):
             if CONVERTERS.converter_of(node.op) is None:  # The problem of the input is reported already.
                 self._note(node, unknown(node.op, operator.is_custom))
             return None
-        return attempted(node, lambda: self._converted(node))
+        return attempted(node, lambda: self._convert(node))
 
     def _note(self, node: TfliteNode, problem: Unsupported) -> None:
         self.problems.add(problem_of(node, problem))
@@ -166,7 +166,7 @@ class TfliteGraph(TfliteScope):
         node.inputs = [None if index == -1 else self.held(index) for index in operator.inputs]
         return True
 
-    def _converted(self, node: TfliteNode) -> list[Held | None]:
+    def _convert(self, node: TfliteNode) -> list[Held | None]:
         self.room.take_node()
         if node.row.is_custom and node.op in names_in("BuiltinOperator").values():
             raise Unsupported("a custom operator has the name of a built-in TFLite operator")

@@ -69,11 +69,11 @@ class GraphBuilder(FxScope):
                 self._by_node[fx] = self._attribute(fx)
             elif fx.op == "call_function":
                 known = len(self.problems.found)
-                self._by_node[fx] = self._called(fx)
+                self._by_node[fx] = self._call(fx)
                 if len(self.problems.found) > known:
                     self.refused.append(fx)
             elif fx.op == "output":
-                return [self._resolved(each) for each in listed(fx.args[0])]
+                return [self._resolve(each) for each in listed(fx.args[0])]
         raise ModelError("the graph has no output")
 
     def add_inner(
@@ -93,14 +93,14 @@ class GraphBuilder(FxScope):
         held = operator.attrgetter(str(fx.target))(self.module)
         return held if not hasattr(held, "dtype") else constant(held, str(fx.target))
 
-    def _resolved(self, argument: object) -> Any:
+    def _resolve(self, argument: object) -> Any:
         """Return an argument with the values of nodes in place of the nodes."""
         if isinstance(argument, (list, tuple)):
-            return [self._resolved(each) for each in argument]
+            return [self._resolve(each) for each in argument]
         if type(argument).__name__ == "Node":
             return self._by_node[argument]
         if isinstance(argument, slice):
-            return slice(*(self._resolved(each) for each in (argument.start, argument.stop, argument.step)))
+            return slice(*(self._resolve(each) for each in (argument.start, argument.stop, argument.step)))
         return argument
 
     def computed(self, argument: Any) -> Any:
@@ -112,12 +112,12 @@ class GraphBuilder(FxScope):
         if isinstance(argument, (list, tuple)):
             return [self.computed(each) for each in argument]
         if not _depends_on_data(argument):
-            return self._resolved(argument)
+            return self._resolve(argument)
         given = {**defaults_of(argument), **arguments_of(argument)}
         node = self._node(argument, {name: self.computed(value) for name, value in given.items()})
         return as_values(converted(node, argument.target))[0]
 
-    def _called(self, fx: FxNode) -> Any:
+    def _call(self, fx: FxNode) -> Any:
         if fx.target is operator.getitem:
             held = self._by_node[fx.args[0]]
             return None if held is None else held[fx.args[1]]
@@ -128,7 +128,7 @@ class GraphBuilder(FxScope):
         if (node := self.node_of(fx)) is None:
             return None  # The problem of the argument is reported already.
         with location_of(fx):
-            made = self._converted(node)
+            made = self._convert(node)
         if fx in self._updates.simple and made is not None:
             self._write(self._updates.simple[fx], made)
         return made
@@ -141,7 +141,7 @@ class GraphBuilder(FxScope):
         self._by_node[update.chain[-1]] = made
         for alias in update.others:
             is_whole = alias in self._updates.whole
-            self._by_node[alias] = self._by_node[self._updates.source_of(alias)] if is_whole else self._called(alias)
+            self._by_node[alias] = self._by_node[self._updates.source_of(alias)] if is_whole else self._call(alias)
 
     def _written(self, view: FxNode, source: FxNode, old: object, new: object) -> Any:
         node = None if new is None else self.node_of(view)
@@ -154,14 +154,14 @@ class GraphBuilder(FxScope):
                 self.problems.add(problem_of(self._node(fx, {}), unknown(fx.target)))
             return None
         arguments = {**defaults_of(fx), **arguments_of(fx)}
-        return self._node(fx, {name: self._resolved(argument) for name, argument in arguments.items()})
+        return self._node(fx, {name: self._resolve(argument) for name, argument in arguments.items()})
 
     def _node(self, fx: FxNode, arguments: Mapping[str, object]) -> TorchNode:
         place = place_of(fx)
         shown = f"{fx.name} ({shown_place(*place)})" if place else fx.name
         return TorchNode(fx, shown, functional_name(fx.target), arguments, self)
 
-    def _converted(self, node: TorchNode) -> Any:
+    def _convert(self, node: TorchNode) -> Any:
         """Convert a node. Return its value, or a list of values if its operator has several results."""
         outputs = attempted(node, lambda: self.convert(node))
         if outputs is None or isinstance(node.fx.meta.get("val"), (list, tuple)):
@@ -169,16 +169,16 @@ class GraphBuilder(FxScope):
         return outputs[0] if outputs else ()  # An assertion has no results.
 
     def convert(self, node: TorchNode) -> list[Any]:
-        returned = self._returned(node)
+        returned = self._return_values(node)
         meta = node.fx.meta.get("val")
         metas = [] if returned is None and not isinstance(meta, (list, tuple)) else listed(meta)
         made = [*([_as_value(each) for each in listed(returned)] if metas else ()), *[None] * len(metas)]
         for index, (each, meta) in enumerate(zip(made, metas, strict=False)):
             if each is None and meta is not None and node.is_wanted[index]:
                 raise Unsupported(f"its converter does not make result #{index}, which the model uses")
-        return [self._settled(each, meta, index) for index, (each, meta) in enumerate(zip(made, metas, strict=False))]
+        return [self._settle(each, meta, index) for index, (each, meta) in enumerate(zip(made, metas, strict=False))]
 
-    def _returned(self, node: TorchNode) -> Any:
+    def _return_values(self, node: TorchNode) -> Any:
         """Return the result of the node's converter, or of torch's decomposition if the node has no converter."""
         if (converter := converter_of(node)) is not None:
             return converter(node)
@@ -196,17 +196,17 @@ class GraphBuilder(FxScope):
 
     # ---- torch's types of results ----
 
-    def _settled(self, held: Any, meta: Any, index: int) -> Any:
+    def _settle(self, held: Any, meta: Any, index: int) -> Any:
         """Check a result against torch's type for it, and name the sizes that depend on data."""
         if held is None:
             return None
         if isinstance(held, list):
-            return [self._settled(each, own, index) for each, own in zip(held, meta, strict=True)]
+            return [self._settle(each, own, index) for each, own in zip(held, meta, strict=True)]
         if is_scalar(meta):
             self.bind(meta, held)
             return held
         if isinstance(held, ComplexValue):
-            real, imag = (self._settled(part, meta.real, index) for part in (held.real, held.imag))
+            real, imag = (self._settle(part, meta.real, index) for part in (held.real, held.imag))
             assert isinstance(real, Value) and isinstance(imag, Value)
             return ComplexValue(real, imag)
         expected = self.info_of(meta)
@@ -218,11 +218,11 @@ class GraphBuilder(FxScope):
                 "this is a bug of the converter, not of the model: please report it"
             )
         if held.is_in_graph and held.shape is not None and None in held.shape:
-            held = self._named(held, expected)
+            held = self._name(held, expected)
         self.bind(meta, held)
         return held
 
-    def _named(self, value: Value, expected: TensorInfo) -> Value:
+    def _name(self, value: Value, expected: TensorInfo) -> Value:
         known = Value(ssa=sizes.stated(value.ssa, list(expected.shape or ())))
         if None not in (known.shape or ()):
             return known

@@ -76,7 +76,7 @@ class TorchNode(CoreNode):
 
     def part(self, of: Callable[[Any], Any]) -> TorchNode:
         """Return the same node with `of(each)` in place of each argument, also in lists."""
-        changed = {name: _mapped(argument, of) for name, argument in self.arguments.items()}
+        changed = {name: _map(argument, of) for name, argument in self.arguments.items()}
         return TorchNode(self.fx, self.name, self.op, changed, self.graph)
 
     # ---- results, as torch has inferred them ----
@@ -146,7 +146,7 @@ class TorchNode(CoreNode):
 
     def held(self, key: Key) -> Held:
         if (held := self.get(key)) is None:
-            raise self.fail(f"argument {_shown(key)} is missing")
+            raise self.fail(f"argument {_show(key)} is missing")
         return held
 
     def value(self, key: Key) -> Value:
@@ -157,7 +157,7 @@ class TorchNode(CoreNode):
         if isinstance(held, (bool, int, float, SymExpr)) or hasattr(held, "type"):
             dtype = "i1" if isinstance(held, bool) else "f32" if isinstance(held, float) else "i64"
             return Value(ssa=sizes.as_scalar(held, dtype))
-        raise self.fail(f"argument {_shown(key)} is not a tensor")
+        raise self.fail(f"argument {_show(key)} is not a tensor")
 
     def tensor(self, key: Key, dtype: str = "") -> Tensor:
         """Return an argument as a tensor of the graph, cast to `dtype` if it is stated."""
@@ -192,7 +192,7 @@ class TorchNode(CoreNode):
 
     def rank(self, key: Key) -> builtins.int:
         if (rank := self.value(key).rank) is None:
-            raise self.fail(f"the rank of argument {_shown(key)} is not known")
+            raise self.fail(f"the rank of argument {_show(key)} is not known")
         return rank
 
     def int(self, key: Key, default: builtins.int | None = None) -> Any:
@@ -202,7 +202,7 @@ class TorchNode(CoreNode):
         if isinstance(held, Value):
             held = sizes.of_scalar(held)
         if not isinstance(held, (builtins.int, builtins.bool)):
-            raise self.fail(f"argument {_shown(key)} must be known while the model is imported, it depends on sizes")
+            raise self.fail(f"argument {_show(key)} must be known while the model is imported, it depends on sizes")
         return builtins.int(held)
 
     def float(self, key: Key, default: builtins.float | None = None) -> Any:
@@ -210,14 +210,14 @@ class TorchNode(CoreNode):
         if (held := self.get(key)) is None:
             return default
         if not isinstance(held, (builtins.int, builtins.float)):
-            raise self.fail(f"argument {_shown(key)} must be known while the model is imported")
+            raise self.fail(f"argument {_show(key)} must be known while the model is imported")
         return builtins.float(held)
 
     def bool(self, key: Key, default: builtins.bool = False) -> builtins.bool:
         if (held := self.get(key)) is None:
             return default
         if not isinstance(held, (builtins.bool, builtins.int)):
-            raise self.fail(f"argument {_shown(key)} must be known while the model is imported")
+            raise self.fail(f"argument {_show(key)} must be known while the model is imported")
         return builtins.bool(held)
 
     def string(self, key: Key, default: str = "") -> str:
@@ -238,7 +238,7 @@ class TorchNode(CoreNode):
             return default
         found = self.sizes(key)
         if not all(isinstance(each, builtins.int) for each in found):
-            raise self.fail(f"argument {_shown(key)} must be known while the model is imported, it depends on sizes")
+            raise self.fail(f"argument {_show(key)} must be known while the model is imported, it depends on sizes")
         return found
 
     def floats(self, key: Key) -> list[builtins.float] | None:
@@ -274,8 +274,8 @@ def _is_read(fx: FxNode) -> bool:
     return any(not _is_item(user) or _is_read(user) for user in fx.users)
 
 
-def _mapped(held: object, of: Callable[[Any], Any]) -> object:
-    return [_mapped(each, of) for each in held] if isinstance(held, (list, tuple)) else of(held)
+def _map(held: object, of: Callable[[Any], Any]) -> object:
+    return [_map(each, of) for each in held] if isinstance(held, (list, tuple)) else of(held)
 
 
 def _as_number(value: object) -> Any:
@@ -283,5 +283,5 @@ def _as_number(value: object) -> Any:
     return {"SymInt": 1, "SymFloat": 1.0, "SymBool": True}.get(type(value).__name__, value)
 
 
-def _shown(key: Key) -> str:
+def _show(key: Key) -> str:
     return f"'{key}'" if isinstance(key, str) else f"#{key}"

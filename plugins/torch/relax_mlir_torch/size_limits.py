@@ -31,7 +31,7 @@ def set_limits(module: Operation, program: ExportedProgram, expressions: Express
         declared = expressions.input_size(symbol) if (least, most) != (0, _UNLIMITED) else None
         if declared is not None:
             name, factor, offset = declared
-            limits[name] = _passed(least, most, factor, offset)
+            limits[name] = _invert(least, most, factor, offset)
     for function in functions_in(module) if limits else ():
         with function.context:
             attributes = {name: ir.DenseI64ArrayAttr.get(limits[name]) for name in sorted(limits)}
@@ -44,7 +44,7 @@ def _integer(bound: Any, otherwise: int) -> int:
     return int(bound) if is_number and abs(int(bound)) < _UNLIMITED >> 1 else otherwise
 
 
-def _passed(least: int, most: int, factor: Any, offset: Any) -> tuple[int, int]:
+def _invert(least: int, most: int, factor: Any, offset: Any) -> tuple[int, int]:
     """Return the limits of the size that callers pass, for limits of `factor * size + offset`."""
     ends = [None if number in (0, _UNLIMITED) else (number - offset) / factor for number in (least, most)]
     low, high = ends if factor > 0 else reversed(ends)

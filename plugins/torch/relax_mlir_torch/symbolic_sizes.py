@@ -221,9 +221,9 @@ class Expressions:
             return expression
         node = getattr(expression, "node", None)
         expr = node.expr if node is not None else expression
-        return self._of(expr.xreplace(self._solutions) if self._solutions else expr)
+        return self._evaluate(expr.xreplace(self._solutions) if self._solutions else expr)
 
-    def _of(self, expression: Any) -> Scalar:
+    def _evaluate(self, expression: Any) -> Scalar:
         if expression.is_Symbol:
             if expression.name not in self._values:
                 raise Unsupported(f"nothing defines torch's symbol {expression.name}")
@@ -236,7 +236,7 @@ class Expressions:
             return bool(expression)
         if (name := type(expression).__name__) == "Piecewise":
             return self._select_case(expression.args)
-        given = [self._of(arg) for arg in expression.args]
+        given = [self._evaluate(arg) for arg in expression.args]
         try:
             return self.applied(name, given)
         except SymbolError as error:
@@ -245,9 +245,9 @@ class Expressions:
     def _select_case(self, cases: Sequence[tuple[Any, Any]]) -> Scalar:
         """Return the value of the first case with a true condition. The last condition is always true."""
         *firsts, (last, _) = cases
-        found = self._of(last)
+        found = self._evaluate(last)
         for value, condition in reversed(firsts):
-            found = self.applied("Where", [self._of(condition), self._of(value), found])
+            found = self.applied("Where", [self._evaluate(condition), self._evaluate(value), found])
         return found
 
     def applied(self, name: str, scalars: Sequence[Scalar]) -> Scalar:

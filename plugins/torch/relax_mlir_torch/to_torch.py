@@ -83,14 +83,14 @@ def _check_states(signature: Signature, changed: Collection[str], states: Mappin
     for described in signature.inputs:
         wanted = f"rx.to_torch: '{signature.name}' expected the state '{described.name}' as {type_text(described)}"
         if described.name in states:
-            found = _described(states[described.name])
+            found = _describe(states[described.name])
             if not _fits(found, described):
                 raise OptionError(f"{wanted}, got {type_text(found)}")
         elif described.name in changed:
             raise OptionError(f"{wanted}, which is missing; got {', '.join(states) or 'no states'}")
 
 
-def _described(state: torch.Tensor) -> PassedValue:
+def _describe(state: torch.Tensor) -> PassedValue:
     """Return the type of a state as in a signature, where complex numbers are pairs."""
     import torch
 

@@ -49,7 +49,7 @@ def torch_peer(
 
 def _arguments(torch: Any, program: Any, inputs: Mapping[str, Any], path: str) -> list[Any]:
     """Return the values of the graph's placeholders, in order."""
-    given, signature = _given(program, inputs, path), program.graph_signature
+    given, signature = _name_inputs(program, inputs, path), program.graph_signature
     placeholders = {node.name: node for node in program.graph_module.graph.find_nodes(op="placeholder")}
     arguments: list[Any] = []
     for spec in signature.input_specs:
@@ -66,7 +66,7 @@ def _arguments(torch: Any, program: Any, inputs: Mapping[str, Any], path: str) -
     return arguments
 
 
-def _given(program: Any, inputs: Mapping[str, Any], path: str) -> dict[str, Any]:
+def _name_inputs(program: Any, inputs: Mapping[str, Any], path: str) -> dict[str, Any]:
     """Return the inputs by placeholder name: user inputs first, then buffers that a call changes."""
     specs = program.graph_signature.input_specs
     changed = {spec.target for spec in program.graph_signature.output_specs if spec.kind.name in _CHANGED}

@@ -125,9 +125,9 @@ class Optimizer(ABC):
         block = function.regions[0].blocks.append(*types)
         with ir.InsertionPoint(block):
             values = dict(zip(inputs, block.arguments, strict=True))
-            ir.Operation.create("func.return", operands=self._updated(values, list(parameters)))
+            ir.Operation.create("func.return", operands=self._update(values, list(parameters)))
 
-    def _updated(self, values: Mapping[str, Value], parameters: Sequence[str]) -> list[Value]:
+    def _update(self, values: Mapping[str, Value], parameters: Sequence[str]) -> list[Value]:
         counted = [relax.add(values[COUNT], const(1, "i64"))] if self.COUNTS else []
         count = Tensor(relax.astype(counted[0], dtype="f64")) if counted else None
         step = Update(values.get(RATE, self.lr), count)
@@ -198,9 +198,9 @@ class Adam(Optimizer):
             raise self._refused("betas", "must be two numbers below 1")
 
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:
-        return self._moved(step, x, _add_decay(x, gradient, self.weight_decay), *states)
+        return self._move(step, x, _add_decay(x, gradient, self.weight_decay), *states)
 
-    def _moved(self, step: Update, x: Tensor, gradient: Tensor, mean: Tensor, square: Tensor) -> Sequence[Tensor]:
+    def _move(self, step: Update, x: Tensor, gradient: Tensor, mean: Tensor, square: Tensor) -> Sequence[Tensor]:
         of_mean, of_square = self.betas
         mean = of_mean * mean + (1 - of_mean) * gradient
         square = of_square * square + (1 - of_square) * (gradient * gradient)
@@ -219,4 +219,4 @@ class AdamW(Adam):
 
     def update(self, step: Update, x: Tensor, gradient: Tensor, *states: Tensor) -> Sequence[Tensor]:
         smaller = x - step.rate(x) * self.weight_decay * x if self.weight_decay else x
-        return self._moved(step, smaller, gradient, *states)
+        return self._move(step, smaller, gradient, *states)

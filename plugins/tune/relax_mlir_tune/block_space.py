@@ -39,7 +39,7 @@ class BlockSpace(Space):
     def changed(self, op: StructuredOp, plan: Plan, random: Random) -> Plan:
         """Return a plan with one to three changes. Raise Decline if it does not fit."""
         for _ in range(random.choice((1, 1, 2, 3))):
-            plan = _changed(plan, random)
+            plan = _change(plan, random)
         threads, most = Tile(plan).threads, self.machine.block_threads
         if threads > most:
             raise Decline(f"{threads} threads are more than a block of this GPU may have: {most}")
@@ -58,7 +58,7 @@ def plan_space(planned: rx.Module, target: str) -> Space:
     return (BlockSpace if machine_of(target).shared_bytes else Space)(planned, target)
 
 
-def _changed(plan: Plan, random: Random) -> Plan:
+def _change(plan: Plan, random: Random) -> Plan:
     """Change one number of a plan."""
     tile = Tile(plan)
     dim = random.choice([dim for dim in (tile.rows, tile.columns) if dim is not None])

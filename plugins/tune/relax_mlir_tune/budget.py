@@ -19,7 +19,7 @@ class Budget:
     def begin(self, share: float, rest: float) -> None:
         """Begin a kernel with its share, out of the sum of the shares that are left, its own included."""
         if self._end is not None:
-            part = max(self._left(self._end), 0.0) * min(share / rest, 1.0)
+            part = max(self._count_left(self._end), 0.0) * min(share / rest, 1.0)
             self._end_of_kernel = now() + part * _SEARCHED
 
     def is_over(self) -> bool:
@@ -28,7 +28,7 @@ class Budget:
 
     @property
     def seconds_left(self) -> float | None:
-        return None if self._end is None else max(self._left(self._end), 0.0)
+        return None if self._end is None else max(self._count_left(self._end), 0.0)
 
-    def _left(self, end: float) -> float:
+    def _count_left(self, end: float) -> float:
         return end - now()

@@ -89,7 +89,7 @@ class Prepared:
 def prepare(job: KernelJob) -> Prepared:
     """Compile the default, and draw arguments."""
     module = module_of(job)
-    default, arguments = _compiled(module, None, job), arguments_of(module, job)
+    default, arguments = _compile(module, None, job), arguments_of(module, job)
     expected = _bytes(default.copying()["main"](*arguments))
     return Prepared(module, arguments, default.ready("main", *arguments), expected)
 
@@ -114,7 +114,7 @@ def measure(job: KernelJob, plans: Plans, turns: int) -> Outcome:
     start = time.perf_counter()
     try:
         prepared = prepare(job)
-        program = _compiled(prepared.module, plans, job)
+        program = _compile(prepared.module, plans, job)
         if _bytes(program.copying()["main"](*prepared.arguments)) != prepared.expected:
             return Outcome(plans, problem=DIFFERENT, is_wrong=True, seconds=time.perf_counter() - start)
         calls = [prepared.default, program.ready("main", *prepared.arguments)]
@@ -139,7 +139,7 @@ def build(job: KernelJob, plans: Plans | None) -> Built:
     start = time.perf_counter()
     module = module_of(job)
     try:
-        program = _compiled(module, plans, job)
+        program = _compile(module, plans, job)
     except Decline as error:
         raise rx.RelaxError(error.reason) from None
     with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +162,7 @@ def reason_of(error: Exception) -> str:
     return reason.partition("\n")[0]
 
 
-def _compiled(module: rx.Module, plans: Plans | None, job: KernelJob) -> rx.runtime.Executable:
+def _compile(module: rx.Module, plans: Plans | None, job: KernelJob) -> rx.runtime.Executable:
     copied = module.copy()
     if plans is not None and has_decisions(plans):
         schedule_kernel(copied, job.target, plans)

@@ -45,9 +45,7 @@ def neighbouring_plans(
     facts = MachineFacts.of(space.machine)
     near = [kernel for kernel in kernels if kernel.structure == structure and kernel.key != key and kernel.fits(facts)]
     near.sort(key=lambda each: (_distance(types, each.types), each.key))
-    found = dict.fromkeys(
-        plans for tuned_kernel in near[:_MOST] if (plans := _adapted(space, tuned_kernel)) is not None
-    )
+    found = dict.fromkeys(plans for tuned_kernel in near[:_MOST] if (plans := _adapt(space, tuned_kernel)) is not None)
     found.pop(space.default, None)
     return list(found)
 
@@ -60,7 +58,7 @@ def _distance(one: Sequence[str], other: Sequence[str]) -> float:
     return sum(abs(math.log2(max(left, 1) / max(right, 1))) for left, right in zip(*sizes, strict=True))
 
 
-def _adapted(space: Space, kernel: TunedKernel) -> Plans | None:
+def _adapt(space: Space, kernel: TunedKernel) -> Plans | None:
     """Return a kernel's plans for a space: of operations that a search changed, where they fit."""
     if len(kernel.plans) != len(space.default) or len(kernel.default) != len(kernel.plans):
         return None

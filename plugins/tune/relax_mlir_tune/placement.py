@@ -189,7 +189,7 @@ class _PlacementSearch:
             self._price(form)
         ratios = {self._target: 1.0, **self._ratios([single for single in singles if single.name not in self._failed])}
         working = list(ratios)
-        ratios.update(self._ratios([each for form in forms for each in self._planned(form)]))
+        ratios.update(self._ratios([each for form in forms for each in self._plan(form)]))
         best = min(ratios, key=lambda each: ratios[each])
         self._best = ratios[best]
         best = self._improve_placement(best, forms)
@@ -267,7 +267,7 @@ class _PlacementSearch:
 
     # ---- whole programs ----
 
-    def _planned(self, form: _SeenModel) -> Iterator[Candidate]:
+    def _plan(self, form: _SeenModel) -> Iterator[Candidate]:
         """Yield the placements with the lowest prices: of all codegens, and of each one with the target."""
         chosen = [form.codegens, *((codegen,) for codegen in form.codegens if len(form.codegens) > 1)]
         found = dict.fromkeys(

@@ -37,7 +37,7 @@ class Candidate:
     @property
     def digest(self) -> str:
         matches = [match[:4] for match in self.matches]
-        return _hashed([self.codegens, matches, *map(_fingerprint, self.codegens)])
+        return _hash([self.codegens, matches, *map(_fingerprint, self.codegens)])
 
 
 class Meter:
@@ -50,7 +50,7 @@ class Meter:
         self._trials = Trials(folder, f"{empty.cpu} x{job.threads}")
         #: Names of the tuned kernels, which programs use.
         self._tuned = " ".join(sorted(path.name for path in folder.glob("*.json"))) if job.tuned else ""
-        self._key = _hashed([empty.model, job.target, job.sizes, self._tuned])
+        self._key = _hash([empty.model, job.target, job.sizes, self._tuned])
 
     @property
     def problems(self) -> list[str]:
@@ -70,13 +70,13 @@ class Meter:
         job = replace(self.job, module=module.bytecode(), precision="f32", bind=())
         key = module_key(module.operation, self.job.target, self._tuned)
         choices = PlacementChoice(), PlacementChoice((codegen,))
-        return self._measured(job, key, choices, (codegen, _fingerprint(codegen)), turns)
+        return self._measure(job, key, choices, (codegen, _fingerprint(codegen)), turns)
 
     def pair(self, base: Candidate, candidate: Candidate, turns: int, *, is_as_exact: bool = False) -> Outcome:
         """Return the times of two programs. With `is_as_exact`, the second one may not be less exact."""
         plans = (base.digest, candidate.digest, "exact" if is_as_exact else "")
         choices = self._choice(base), self._choice(candidate)
-        return self._measured(self.job, self._key, choices, plans, turns, is_as_exact=is_as_exact)
+        return self._measure(self.job, self._key, choices, plans, turns, is_as_exact=is_as_exact)
 
     def rows(self, candidates: Sequence[Candidate], turns: int) -> MeasuredRows:
         """Return the times of several programs in turns."""
@@ -88,7 +88,7 @@ class Meter:
         path = self.placement(candidate).write(self._scratch, f"{candidate.digest}.placement")
         return PlacementChoice(candidate.codegens, str(path))
 
-    def _measured(
+    def _measure(
         self,
         job: PlacementJob,
         key: str,
@@ -118,7 +118,7 @@ class Meter:
             return MeasuredRows(problem=str(lost))
 
 
-def _hashed(parts: object) -> str:
+def _hash(parts: object) -> str:
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=_KEY_BYTES).hexdigest()
 
 

@@ -140,7 +140,7 @@ def moves_of(pieces: Sequence[ModelPiece], owners: Owners, prices: Prices, codeg
 
 
 def _equal_pieces(pieces: Sequence[ModelPiece]) -> list[list[int]]:
-    return _grouped(range(len(pieces)), lambda index: pieces[index].kind)
+    return _group(range(len(pieces)), lambda index: pieces[index].kind)
 
 
 def _runs(owners: Owners) -> list[list[int]]:
@@ -149,7 +149,7 @@ def _runs(owners: Owners) -> list[list[int]]:
     return [list(range(start, end)) for start, end in zip(starts, [*starts[1:], len(owners)], strict=True)]
 
 
-def _grouped(indices: Iterable[int], key_of: Callable[[int], Kind]) -> list[list[int]]:
+def _group(indices: Iterable[int], key_of: Callable[[int], Kind]) -> list[list[int]]:
     groups: dict[Kind, list[int]] = {}
     for index in indices:
         groups.setdefault(key_of(index), []).append(index)

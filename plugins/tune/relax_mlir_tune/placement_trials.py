@@ -75,7 +75,7 @@ class MeasuredRows:
 
 
 @lru_cache(maxsize=1)
-def _prepared(job: PlacementJob) -> tuple[rx.Module, Sequence[ndarray]]:
+def _prepare(job: PlacementJob) -> tuple[rx.Module, Sequence[ndarray]]:
     """Return the module and its arguments."""
     import numpy
 
@@ -89,7 +89,7 @@ def _prepared(job: PlacementJob) -> tuple[rx.Module, Sequence[ndarray]]:
 @lru_cache(maxsize=8)
 def _program(job: PlacementJob, choice: PlacementChoice) -> tuple[Callable[..., object], Sequence[ndarray]]:
     """Return a program and its results."""
-    module, arguments = _prepared(job)
+    module, arguments = _prepare(job)
     partition = rx.Partition(choice.codegens, plan=choice.plan) if choice.codegens else ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # parts that a codegen declines are the target's
@@ -116,7 +116,7 @@ def measure_choices(job: PlacementJob, choices: Sequence[PlacementChoice], turns
         errors = tuple(_error(results, expected) for _, results in programs)
         rows = MeasuredRows(errors=errors, problem="the results differ from those of the target")
         if not rows.is_wrong:
-            _, arguments = _prepared(job)
+            _, arguments = _prepare(job)
             rows = MeasuredRows(tuple(time_in_turns([program for program, _ in programs], arguments, turns)), errors)
     except Exception as error:  # codegens and their runtimes raise anything
         reason = error.message if isinstance(error, rx.RelaxError) else f"{type(error).__name__}: {error}"

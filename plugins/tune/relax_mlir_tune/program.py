@@ -177,7 +177,7 @@ class ProgramSpace:
         stages = edit_stages(rx.stages(self.target), edits)
         if pass_place(stages, anchor) is None:
             return []
-        point = Point(self._before(stages, anchor), self.target)
+        point = Point(self._run_before(stages, anchor), self.target)
         place = pass_place(stages, anchor)
         assert place is not None
         stage, number = place
@@ -191,7 +191,7 @@ class ProgramSpace:
                     found.append(Candidate(edit, choice))
         return found
 
-    def _before(self, stages: rx.Stages, anchor: str) -> rx.Module:
+    def _run_before(self, stages: rx.Stages, anchor: str) -> rx.Module:
         place = pass_place(stages, anchor)
         assert place is not None
         stage, number = place

@@ -61,7 +61,7 @@ def measure_program(job: KernelJob, edits: Plans, turns: int) -> Outcome:
     start = time.perf_counter()
     try:
         prepared = _prepare(job)
-        program = _compiled(prepared.module, edits, job)
+        program = _compile(prepared.module, edits, job)
         results = _results(program(*prepared.arguments))
     except rx.RelaxError as error:
         return Outcome(edits, problem=error.message.splitlines()[0], seconds=time.perf_counter() - start)
@@ -106,7 +106,7 @@ def _prepare(job: ProgramJob) -> _Prepared:
     for name in job.imports:
         importlib.import_module(name)
     module = rx.Module.parse(job.module)
-    default = _compiled(module, (), job)
+    default = _compile(module, (), job)
     draw, sizes = numpy.random.default_rng(0), dict(job.sizes)
     arguments = [_argument(info, sizes, draw) for info in arguments_of(module)]
     return _Prepared(module, arguments, default, _results(default(*arguments)))
@@ -130,7 +130,7 @@ def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) ->
     return numbers.astype(storage_dtype(info.dtype))
 
 
-def _compiled(module: rx.Module, edits: Plans, job: ProgramJob) -> Callable[..., object]:
+def _compile(module: rx.Module, edits: Plans, job: ProgramJob) -> Callable[..., object]:
     stages = edit_stages(rx.stages(job.target), edits)
     made = rx.compile(module, job.target, pipeline=stages, precision=job.precision, cache=job.cache or False, jobs=1)
     made.threads = job.threads

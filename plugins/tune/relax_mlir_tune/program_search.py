@@ -83,9 +83,9 @@ class ProgramSearch:
         for anchor in self.space.anchors():
             if self._is_done():
                 return
-            allowed = self._allowed(self.space.candidates(anchor, _texts(chosen)))
+            allowed = self._filter(self.space.candidates(anchor, _texts(chosen)))
             self._measure(measure, [_texts([*chosen, candidate]) for candidate in allowed])
-            chosen = self._combined(measure, chosen, allowed)
+            chosen = self._combine(measure, chosen, allowed)
 
     def winner(self, measure: Measure) -> Outcome | None:
         """Measure the best candidates again. Return the fastest that is faster with confidence."""
@@ -99,13 +99,13 @@ class ProgramSearch:
     def _is_done(self) -> bool:
         return self.is_over() or len(self.outcomes) >= self.most
 
-    def _allowed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def _filter(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates that the search may try, and note the others."""
         refused = [candidate.edit for candidate in candidates if not (candidate.choice.exact or self.inexact)]
         self.refused += [edit for edit in refused if edit not in self.refused]
         return [candidate for candidate in candidates if candidate.choice.exact or self.inexact]
 
-    def _combined(
+    def _combine(
         self, measure: Measure, before: Sequence[Candidate], candidates: Sequence[Candidate]
     ) -> list[Candidate]:
         """Return the chosen candidates, with each further candidate that gains. The best one comes first."""

@@ -131,7 +131,7 @@ class DaskRunner:
     def measured(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         """Yield the outcome of each plan, as workers finish."""
         if self._board:
-            yield from self._on_board(job, plans, turns)
+            yield from self._run_on_board(job, plans, turns)
             return
         calls = (
             RemoteCall(measure, (job, plan, turns), self._limit, _MEMORY, cpus=job.threads, is_timed=True)
@@ -140,7 +140,7 @@ class DaskRunner:
         for call, answer in self._cluster.outcomes(calls):
             yield _outcome(call.arguments[1], answer)
 
-    def _on_board(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def _run_on_board(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         """Compile plans elsewhere, and compare and time each program on the board when its code arrives."""
         try:
             default = self._default(job)

@@ -81,7 +81,7 @@ class KernelSearch:
         first = [each for each in (self.own, *self.first) if each and each not in self.outcomes][:count]
         if first or not self.space.choices:
             return first
-        drawn = self._drawn(count * _DRAWN)
+        drawn = self._draw(count * _DRAWN)
         free = drawn[: min(_FREE, count)]
         known = [outcome for outcome in self.outcomes.values() if outcome.plans != self.own]
         model = TimesModel.of([(self.space.features(each.plans), each.ratio) for each in known])
@@ -90,7 +90,7 @@ class KernelSearch:
         rest = sorted(drawn[len(free) :], key=lambda plans: model.predicted(self.space.features(plans)))
         return [*free, *rest[: count - len(free)]]
 
-    def _drawn(self, count: int) -> list[Plans]:
+    def _draw(self, count: int) -> list[Plans]:
         known = (outcome for outcome in self.outcomes.values() if outcome.turns and outcome.plans != self.own)
         measured = sorted(known, key=lambda each: each.ratio)
         parents = [self.space.default, *(each.plans for each in measured[:_PARENTS])]

@@ -105,11 +105,11 @@ def _run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if options.list:
         kernels, problems = kernels_in(folder)
         stdout.write(table_of(kernels))
-        return _told(problems, stderr)
+        return _tell(problems, stderr)
     if options.merge is not None:
         count, problems = merged(Path(options.merge), folder)
         stdout.write(f"{count} files added to {folder}\n")
-        return _told(problems, stderr)
+        return _tell(problems, stderr)
     for each in options.load_plugin:
         load_plugin(each)
     if options.check is not None:
@@ -121,13 +121,13 @@ def _run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     module, bind = read_model(options.model, trust=options.trust), _sizes(options.bind, "--bind")
     sizes = _sizes(options.size, "--size")
     if options.partition is not None:
-        stdout.write(_placed(options, module, bind, sizes, stderr))
+        stdout.write(_place(options, module, bind, sizes, stderr))
         return 0
     check_programs(options, folder, module, bind, sizes, stdout)
     if options.prune:
         removed, problems = pruned(folder, module, options.target, bind, options.precision)
         stdout.write(f"{removed} files removed from {folder}\n")
-        return _told(problems, stderr)
+        return _tell(problems, stderr)
     if options.replay:
         measuring = options.precision, options.threads, options.scheduler, options.board
         stdout.write(measured_again(folder, module, options.target, bind, sizes, *measuring))
@@ -196,17 +196,17 @@ def _report(path: str, folder: Path, stderr: TextIO) -> int:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise rx.RelaxError(f"--report '{path}' cannot be written: {error.strerror}") from None
-    return _told(problems, stderr)
+    return _tell(problems, stderr)
 
 
-def _told(problems: Sequence[str], stderr: TextIO) -> int:
+def _tell(problems: Sequence[str], stderr: TextIO) -> int:
     """Write a line for each file that cannot be used. Return the exit code."""
     for problem in problems:
         stderr.write(f"relax-tune: warning: {problem}\n")
     return 0
 
 
-def _placed(
+def _place(
     options: argparse.Namespace, module: rx.Module, bind: dict[str, int], sizes: dict[str, int], stderr: TextIO
 ) -> str:
     """Choose codegens for the parts of a model. Return a table."""

@@ -139,10 +139,10 @@ def searched_in(folder: Path) -> tuple[list[Searched], int]:
             database.close()
     except sqlite3.Error as error:
         raise rx.RelaxError(f"trials in '{path}' cannot be read: {error}") from None
-    return _grouped(rows, kernels)
+    return _group(rows, kernels)
 
 
-def _grouped(
+def _group(
     rows: Iterable[tuple[str, str, str, str, str, str, int, float]],
     kernels: Iterable[tuple[str, str, str, str, float, int]],
 ) -> tuple[list[Searched], int]:

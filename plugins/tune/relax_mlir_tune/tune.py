@@ -194,7 +194,7 @@ def tune(
         try:
             found.tasks = run.timed(tasks)
             _check_measured(found.tasks, target)
-            run.search_all(found, _chosen(found.tasks, least), max(int(trials * share), 1), progress)
+            run.search_all(found, _choose(found.tasks, least), max(int(trials * share), 1), progress)
         except KeyboardInterrupt:
             found.stop()
             raise Stopped(found) from None
@@ -240,7 +240,7 @@ def _check_measured(tuned_tasks: Sequence[TunedTask], target: str) -> None:
         )
 
 
-def _chosen(tuned_tasks: list[TunedTask], least: float) -> list[TunedTask]:
+def _choose(tuned_tasks: list[TunedTask], least: float) -> list[TunedTask]:
     """Sort kernels by their share of the time. Return those with a share of at least `least`."""
     total = sum(each.seconds * each.task.calls for each in tuned_tasks) or 1.0
     for tuned_task in tuned_tasks:

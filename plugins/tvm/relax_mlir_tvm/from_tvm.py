@@ -39,7 +39,7 @@ def from_tvm(module: object) -> Module:
     if constants := _constants_of(held):
         held = held.with_attr(_LISTED, constants)
     text: str = held.script()
-    return Module.from_script(text, "<tvm>", variables={"metadata": _by_name(text, constants)})
+    return Module.from_script(text, "<tvm>", variables={"metadata": _map_names(text, constants)})
 
 
 def _as_ir_module(module: object) -> Any:
@@ -47,7 +47,7 @@ def _as_ir_module(module: object) -> Any:
     if tvm is None or not isinstance(module, (tvm.IRModule, tvm.ir.BaseFunc)):
         hint = "; rx.Module.from_script reads text" if isinstance(module, str) else ""
         missing = "" if importlib.util.find_spec("tvm") else "; TVM is not installed here: pip install apache-tvm"
-        raise ModelError(f"from_tvm takes {_TAKEN}, got {_shown(module)}{hint}{missing}")
+        raise ModelError(f"from_tvm takes {_TAKEN}, got {_show(module)}{hint}{missing}")
     version = str(tvm.__version__)
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
         hint = "write mod.script(show_meta=True) to a file, model.py, and read that by rx.Module.from_script"
@@ -59,7 +59,7 @@ def _as_ir_module(module: object) -> Any:
     return tvm.IRModule({name: module.with_attr("global_symbol", name)})
 
 
-def _shown(module: object) -> str:
+def _show(module: object) -> str:
     return f"{type(module).__module__}.{type(module).__qualname__}".removeprefix("builtins.")
 
 
@@ -85,7 +85,7 @@ def _constants_of(module: Any) -> list[Any]:
     return [key for key, tensor in found.items() if tensor.shape or _NAMED.match(key.script())]
 
 
-def _by_name(text: str, constants: list[Any]) -> dict[str, dict[int, object]]:
+def _map_names(text: str, constants: list[Any]) -> dict[str, dict[int, object]]:
     """Return the arrays of the constants by their names in the text, which the module's attribute lists first."""
     found: dict[str, dict[int, object]] = {}
     listed = _NAMED.finditer(text, text.find(_LISTED)) if constants else iter(())

@@ -94,7 +94,7 @@ class GroupRectangle(MatrixRectangle):
         types = [element("f32")] * (4 + self._totals)
 
         def met() -> list[Value]:
-            return self._met(start, as_index(first))
+            return self._read(start, as_index(first))
 
         def nothing() -> list[Value]:
             none, zero = constant(-math.inf, "f32").value, constant(0, "f32").value
@@ -105,7 +105,7 @@ class GroupRectangle(MatrixRectangle):
         state = SoftmaxState.of(found)
         self._put(state._replace(totals=_tiles(state.totals)))
 
-    def _met(self, start: Size, first: Number) -> list[Value]:
+    def _read(self, start: Size, first: Number) -> list[Value]:
         """Return the maxima, the sums and the totals."""
         self.first, keys, zero = first, self.tile.keys, constant(0, "f32")
         self._start_queries(as_index(start))
@@ -119,7 +119,7 @@ class GroupRectangle(MatrixRectangle):
         self._bring_keys(first + 2 * keys)
 
         def some_keys(key: Number, *values: Value) -> list[Value]:
-            before = self._carried(values)
+            before = self._carry(values)
             self._wait_for_stages()
             scores, totals = ask_for(self._scores_of(key), self._totals_of(before, key - keys))
             self._bring_values(key)
@@ -139,12 +139,12 @@ class GroupRectangle(MatrixRectangle):
             return _Carried(most, sums, scaled, self._words(powers)).values()
 
         begun = _Carried(most, sums, [zero.value] * self._totals, self._words(powers)).values()
-        last = self._carried(loops.for_range(first + keys, self.last, some_keys, *begun, step=keys))
+        last = self._carry(loops.for_range(first + keys, self.last, some_keys, *begun, step=keys))
         self._wait_for_stages()
         (totals,) = ask_for(self._totals_of(last, as_index(self.last) - 1))
         return [*(each.value for each in (*last.most, *last.sums)), *wait_for(totals, 0, last.words)]
 
-    def _carried(self, values: Sequence[Value]) -> _Carried:
+    def _carry(self, values: Sequence[Value]) -> _Carried:
         of_rows, rest = list(map(number, values[:4])), values[4:]
         return _Carried(of_rows[:2], of_rows[2:], rest[: self._totals], rest[self._totals :])
 

@@ -45,10 +45,10 @@ def sanitizer_path() -> Path | None:
 
 
 def _first(of_wheels: tuple[str, ...], of_toolkit: str) -> Path | None:
-    return next(_found(of_wheels, of_toolkit), None)
+    return next(_yield_files(of_wheels, of_toolkit), None)
 
 
-def _found(of_wheels: tuple[str, ...], of_toolkit: str) -> Iterator[Path]:
+def _yield_files(of_wheels: tuple[str, ...], of_toolkit: str) -> Iterator[Path]:
     """Yield the files, newer ones first. Wheels of later generations sort after earlier ones."""
     spec = importlib.util.find_spec("nvidia")
     for folder in (spec.submodule_search_locations or ()) if spec else ():

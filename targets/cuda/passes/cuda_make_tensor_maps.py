@@ -59,13 +59,13 @@ def _pass_maps(support: Support, launch: Operation, number: int, kernel: Operati
     first = len(launch.operands) - len(body_of(kernel).arguments)
     given = dict(zip(body_of(kernel).arguments, list(launch.operands)[first:], strict=True))
     with launch.location, ir.InsertionPoint(launch):
-        maps = [_made(support, number, operation, dict(given)) for operation in described]
+        maps = [_make(support, number, operation, dict(given)) for operation in described]
     pass_more(launch, maps)
 
 
-def _made(support: Support, number: int, described: Operation, values: dict[Value, Value]) -> Value:
+def _make(support: Support, number: int, described: Operation, values: dict[Value, Value]) -> Value:
     """Create a map that the kernel describes, from the launch's operands."""
-    seen = _seen(described)
+    seen = _find_memref(described)
     memory = _said_again(seen.owner.operation.operands[0], values, described)
     bytes_ = storage_bytes(seen.type.element_type)
     place = view_of(pointer_of(memory), seen.type.get_strides_and_offset()[1] * bytes_)
@@ -75,7 +75,7 @@ def _made(support: Support, number: int, described: Operation, values: dict[Valu
     return found
 
 
-def _seen(described: Operation) -> Value:
+def _find_memref(described: Operation) -> Value:
     """Return the memref that states the sizes and strides."""
     cast = described.operands[0].owner
     seen = None if isinstance(cast, Block) else cast.operation.operands[0]
@@ -141,7 +141,7 @@ def _take_maps(kernel: Operation, described: Sequence[Operation]) -> None:
                 raise located_error(f"'{user.name}' op uses a tensor map other than by its address", user.location)
             user.results[0].replace_all_uses_with(argument)
             user.erase()
-        makers = (operation.operands[0].owner.operation, _seen(operation).owner.operation)
+        makers = (operation.operands[0].owner.operation, _find_memref(operation).owner.operation)
         operation.erase()
         for maker in [maker for maker in makers if not is_used(maker)]:
             maker.erase()

@@ -56,7 +56,7 @@ def axes_of(staged: Staged) -> list[MatrixAxis] | None:
     inner, outer = (tile.steps, staged.side) if staged.steps_last else (staged.side, tile.steps)
     joined = tile.plan.joined
     batches = [chain for chain in tile.batches if any(dim in strides for dim in joined[chain])]
-    found = [_joined(chain, op.sizes, strides, joined[chain]) for chain in (inner, outer, *batches)]
+    found = [_join(chain, op.sizes, strides, joined[chain]) for chain in (inner, outer, *batches)]
     axes = [each for each in found if each is not None]
     if len(axes) != len(found) or len(axes) > _MOST_AXES or axes[0].stride != 1:
         return None
@@ -91,7 +91,7 @@ def _strides_by_loop(staged: Staged) -> dict[int, int] | None:
     return found
 
 
-def _joined(
+def _join(
     chain: int, sizes: Sequence[int | None], strides: Mapping[int, int], loops: Sequence[int]
 ) -> MatrixAxis | None:
     """Combine nested loops to one axis, or return None."""
@@ -140,9 +140,9 @@ class _CopiedMatrix:
             for below in range(0, outer, self._height)
         ]
         self.bytes = inner * outer * bytes_of(staged.element)
-        self.map = self._described()
+        self.map = self._describe()
 
-    def _described(self) -> Value:
+    def _describe(self) -> Value:
         element, memref = self.staged.element, self.staged.memref
         sizes, strides = ([axis[place] for axis in reversed(self.axes)] for place in (1, 2))
         of_block = {self.axes[0].chain: self.line, self.axes[self.outer].chain: self._height}
@@ -194,7 +194,7 @@ class BulkCopies:
         ]
         # The fences make the barriers visible to the device, which signals the copied bytes to them.
         shown = ["@asks fence.mbarrier_init.release.cluster;", "@asks fence.proxy.async.shared::cta;"]
-        _asked([*init, *shown], [_as_i32(self._is_asking), _as_i32(self._barriers)])
+        _predicate([*init, *shown], [_as_i32(self._is_asking), _as_i32(self._barriers)])
         ir.Operation.create("gpu.barrier", attributes={})
 
     def start(self, block: Number, count: Size, origin: Origin, first_step: Number) -> None:
@@ -208,8 +208,8 @@ class BulkCopies:
             at = len(values)
             values += [_as_i32(target), matrix.map, *matrix.coordinates(origin, first_step)]
             for box in matrix.boxes:
-                lines += _copied(box, at, len(matrix.axes), matrix.outer)
-        _asked(lines, values)
+                lines += _copy(box, at, len(matrix.axes), matrix.outer)
+        _predicate(lines, values)
 
     def wait(self, block: Number) -> None:
         """Wait until a block has arrived in its stage, which earlier blocks have used before."""
@@ -235,7 +235,7 @@ def bulk_copies(
     return BulkCopies(group, matrices, memories, thread)
 
 
-def _copied(box: _Box, at: int, axes: int, across: int) -> list[str]:
+def _copy(box: _Box, at: int, axes: int, across: int) -> list[str]:
     """Return the instructions that copy a box.
 
     From `at` on, the operands are the target address, the map and the block's coordinates.
@@ -251,7 +251,7 @@ def _copied(box: _Box, at: int, axes: int, across: int) -> list[str]:
     ]
 
 
-def _asked(lines: Sequence[str], values: Sequence[Value]) -> None:
+def _predicate(lines: Sequence[str], values: Sequence[Value]) -> None:
     """Emit predicated instructions for the copying thread ($0).
 
     Without a branch around them, the threads of a warp stay together.

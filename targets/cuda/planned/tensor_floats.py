@@ -28,7 +28,7 @@ class TensorFloatsKernel(HalvesKernel):
     ) -> list[Value]:
         if self.staged[which].steps_last:
             tiles = super()._tiles(memories, stage, step, which, first, count)
-            return [_rounded([_element(tile, number) for number in range(4)]) for tile in tiles]
+            return [_round([_element(tile, number) for number in range(4)]) for tile in tiles]
         # Tiles of 32-bit elements cannot be transposed on the way, so each lane reads its elements.
         sides, memory = [first + self.lane // 4 + pair * 16 for pair in range(count)], memories[which]
         inner, outer = (0, 8, 0, 8), (0, 0, 4, 4)
@@ -37,7 +37,7 @@ class TensorFloatsKernel(HalvesKernel):
         )
         places = list(zip(*along, strict=True))
         return [
-            _rounded([load(memory, [stage, self.lane % 4 + (step + k), side + n], 1) for n, k in places])
+            _round([load(memory, [stage, self.lane % 4 + (step + k), side + n], 1) for n, k in places])
             for side in sides
         ]
 
@@ -46,7 +46,7 @@ def _element(tiles: Value, number: int) -> Value:
     return result_of("vector.extract", [tiles], tiles.type.element_type, static_position=position(number, 0))
 
 
-def _rounded(elements: Sequence[Value]) -> Value:
+def _round(elements: Sequence[Value]) -> Value:
     """Round a lane's elements of tiles."""
     type_ = ir.VectorType.get([len(elements), 1], elements[0].type)
     value = constant_value(0, type_)

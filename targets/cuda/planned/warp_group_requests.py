@@ -45,7 +45,7 @@ def ask_for(*requests: SumRequest) -> list[list[Value]]:
     """Start the products of all requests. Return the sums, which are valid after a wait; waits proceed in order."""
     changed = [value for request in requests for value in request.sums]
     begun = [request for request in requests if not request.sums]
-    values = [value for request in requests for value in _given(request)]
+    values = [value for request in requests for value in _list_operands(request)]
     total = len(changed) + sum(request.numbers for request in begun)
     sums, operands = iter(range(len(changed))), iter(range(total + len(changed), total + len(changed) + len(values)))
     new = iter(range(len(changed), total))
@@ -57,7 +57,7 @@ def ask_for(*requests: SumRequest) -> list[list[Value]]:
     places = []
     for request in requests:
         own = [next(sums if request.sums else new) for _ in range(request.numbers)]
-        lines += _instructions(request, own, [next(operands) for _ in _given(request)])
+        lines += _instructions(request, own, [next(operands) for _ in _list_operands(request)])
         places.append(own)
     f32 = ir.F32Type.get()
     found = assembly("\n\t".join(["{", *lines, "}"]), changed, values, [f32] * (total - len(changed)))
@@ -72,7 +72,7 @@ def wait_for(values: Sequence[Value], pending: int, factors: Sequence[Value] = (
     return assembly(f"wgmma.wait_group.sync.aligned {pending};", values, factors)
 
 
-def _given(request: SumRequest) -> list[Value]:
+def _list_operands(request: SumRequest) -> list[Value]:
     return [*([request.left] if isinstance(request.left, Value) else request.left), request.right]
 
 

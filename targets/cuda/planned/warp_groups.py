@@ -165,7 +165,7 @@ class GroupKernel(MatrixKernel):
         def inside(block: Number, *sums: Value) -> list[Value]:
             wait(block)
             wait_for_block()
-            found = self._multiplied(memories, block % self.stages, sums, pending=1)
+            found = self._accumulate(memories, block % self.stages, sums, pending=1)
             # This overwrites the stage of the block before the last one. All groups have finished its products at the
             # wait above.
             start(block + ahead)
@@ -180,9 +180,9 @@ class GroupKernel(MatrixKernel):
 
     def block(self, memories: Sequence[Value], stage: Number, block: Number, sums: Sequence[Value]) -> list[Value]:
         scalars = [element for value in sums for element in elements(value)]
-        return _pairs(self._multiplied(memories, stage, scalars, pending=0))
+        return _pairs(self._accumulate(memories, stage, scalars, pending=0))
 
-    def _multiplied(self, memories: Sequence[Value], stage: Number, sums: Sequence[Value], pending: int) -> list[Value]:
+    def _accumulate(self, memories: Sequence[Value], stage: Number, sums: Sequence[Value], pending: int) -> list[Value]:
         """Add the products of a block's steps to the sums, row by row. Up to `pending` blocks may be in flight."""
         rows, columns = (self._factor(which) for which in (self._of_rows, self._of_columns))
         at = {

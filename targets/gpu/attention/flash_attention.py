@@ -66,9 +66,9 @@ class Tile(NamedTuple):
         lanes = min(keys, 1 << (columns - 1).bit_length())
         depth = min(_DEPTH, max(size, 1)) if isinstance(size, int) else _DEPTH
         tile = Tile(what.wide, min(rows, keys), keys, lanes, -(-columns // lanes), depth, groups=groups)
-        return tile._within(most)
+        return tile._fit(most)
 
-    def _within(self, most: int) -> Tile:
+    def _fit(self, most: int) -> Tile:
         """Reduce the tile to `most` bytes: first fewer values at a time, then fewer queries, then a smaller depth."""
         tile = self
         while tile.bytes > most and tile.value_bytes > _VALUE_BYTES // 4:
@@ -227,7 +227,7 @@ class Rectangle:
         def some_elements(place: Number, *scores: Value) -> list[Value]:
             wait_for_block()
             self._bring_queries(place)
-            rows = self._of_keys(self.given.key, self.given.size), key, as_index(self.last), self.tile.keys_of_block
+            rows = self._stage_keys(self.given.key, self.given.size), key, as_index(self.last), self.tile.keys_of_block
             self._bring(*rows, place, self.tile.depth, self.memories.keys, turned=True)
             wait_for_block()
 
@@ -337,10 +337,10 @@ class Rectangle:
         self._bring(*rows, place, self.tile.depth, self.memories.queries, turned=True)
 
     def _bring_values(self, key: Number) -> None:
-        rows = self._of_keys(self.given.value, self.given.width), key, as_index(self.last), self.tile.values
+        rows = self._stage_keys(self.given.value, self.given.width), key, as_index(self.last), self.tile.values
         self._bring(*rows, as_index(self.column), self.tile.width, self.memories.values)
 
-    def _of_keys(self, part: RowPart, size: Size) -> _Brought:
+    def _stage_keys(self, part: RowPart, size: Size) -> _Brought:
         return _Brought(part.rows.tensor, lambda row, column: self.given.of_keys(part, row, column), size)
 
     def _bring(

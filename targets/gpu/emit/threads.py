@@ -90,16 +90,16 @@ def from_lane(value: Value, across: int) -> Value:
     """Return the value of the thread at this lane index XOR `across`."""
     bits = _bits(value)
     if bits.type.width == 64:
-        low, high = (_exchanged(part, across) for part in _halves(bits))
-        return _as(_joined(low, high), value.type)
+        low, high = (_exchange(part, across) for part in _halves(bits))
+        return _as(_join(low, high), value.type)
     whole = bits if bits.type.width == 32 else operation("arith.extui", [bits], _integer(32)).value
-    received = _exchanged(whole, across)
+    received = _exchange(whole, across)
     return _as(
         received if bits.type.width == 32 else operation("arith.trunci", [received], bits.type).value, value.type
     )
 
 
-def _exchanged(value: Value, across: int) -> Value:
+def _exchange(value: Value, across: int) -> Value:
     attributes = {"mode": ir.Attribute.parse("#gpu<shuffle_mode xor>")}
     operands = [value, constant(across, "i32").value, constant(WARP, "i32").value]
     made = ir.Operation.create("gpu.shuffle", [value.type, _integer(1)], operands, attributes)
@@ -129,7 +129,7 @@ def _halves(bits: Value) -> tuple[Value, Value]:
     return tuple(operation("arith.trunci", [value], _integer(32)).value for value in (bits, high))  # type: ignore[return-value]
 
 
-def _joined(low: Value, high: Value) -> Value:
+def _join(low: Value, high: Value) -> Value:
     wide = [number(operation("arith.extui", [value], _integer(64)).value) for value in (low, high)]
     return (wide[0] | (wide[1] << 32)).value
 

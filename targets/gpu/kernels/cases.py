@@ -45,14 +45,14 @@ def in_branches(fused: Fused, condition: Number, one: Callable[[Fused], None], o
     """Copy the operations into two branches, each with its own memory, and call `one` and `other` on the copies."""
     own = fused.memory_between()
     with fused.main.location, ir.InsertionPoint(fused.ops[-1]):
-        when(condition, lambda: one(_copied(fused, own)), lambda: other(_copied(fused, own)))
+        when(condition, lambda: one(_copy(fused, own)), lambda: other(_copy(fused, own)))
     for memory in own:
         erase_deallocations(memory)
     for op in [*reversed(fused.ops), *own]:
         op.erase()
 
 
-def _copied(fused: Fused, own: list[Operation]) -> Fused:
+def _copy(fused: Fused, own: list[Operation]) -> Fused:
     """Clone the operations, with their own memory."""
     values: dict[Value, Value] = {memory.results[0]: memory.clone().operation.results[0] for memory in own}
     copies = [op.clone().operation for op in fused.ops]

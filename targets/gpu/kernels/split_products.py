@@ -42,11 +42,11 @@ def split_products(groups: Sequence[Fused]) -> bool:
                 _split(planned, group, count)
             else:
                 split = lambda copied, count=count: _split(copied, copied.planned(), count)  # noqa: E731
-                in_branches(planned, as_index(count) > 1, split, _at_once)
+                in_branches(planned, as_index(count) > 1, split, _drop_parts)
     return bool(whole)
 
 
-def _at_once(copied: Fused) -> None:
+def _drop_parts(copied: Fused) -> None:
     """Remove the parts from the plan, so that this pass does not process the copy again."""
     assert copied.plan is not None
     set_plan(copied.main, replace(copied.plan, parts=None))

@@ -60,7 +60,7 @@ class LowerAsserts(Pass):
             for function in [each for each in functions_in(op) if has_body(each)]:
                 launches = operations_named(function, "gpu.launch_func")
                 asserts = [launched(operation) in asserting for operation in launches]
-                for launch, is_asserting, is_behind in zip(launches, asserts, _behind(launches, asserts), strict=True):
+                for launch, is_asserting, is_behind in zip(launches, asserts, _follow(launches, asserts), strict=True):
                     if is_behind or is_asserting:
                         sites = _AssertKernel(support, kernels[launched(launch)]).lower(is_behind=is_behind)
                         with launch.location, ir.InsertionPoint(launch):
@@ -69,7 +69,7 @@ class LowerAsserts(Pass):
                         pass_more(launch, more)
 
 
-def _behind(launches: Sequence[Operation], asserts: Sequence[bool]) -> list[bool]:
+def _follow(launches: Sequence[Operation], asserts: Sequence[bool]) -> list[bool]:
     """Return, for each launch, whether it may run after an asserting one, including earlier steps of a loop."""
     loops = [_loops(launch) for launch in launches]
     again = [loop for own, is_asserting in zip(loops, asserts, strict=True) if is_asserting for loop in own]

@@ -93,7 +93,7 @@ class _HostCode:
                     # From here on its operations may be replaced.
                     together.remove(mine)
                     with op.location:
-                        self._fused(mine)
+                        self._fuse(mine)
                 continue
             if is_in_order(op) or (group and _goes_along(op) and _uses(op, group)):
                 group.append(op)
@@ -118,14 +118,14 @@ class _HostCode:
             op.erase()
             op = made
         if is_structured(op):
-            self._fused(Fused((), op))
+            self._fuse(Fused((), op))
         elif is_shared(op):
             self._kernel(SharedLoop.of(op))
         elif op.regions and touches(op):
             for inner in blocks_of(op):
                 self.outline(inner)
 
-    def _fused(self, fused: Fused | Several) -> None:
+    def _fuse(self, fused: Fused | Several) -> None:
         """Outline operations as one kernel, or as two if these are parts.
 
         The kernel that combines parts has the prologue and the epilogues.

@@ -96,13 +96,13 @@ def register_instruction(name: str) -> Callable[[Kind], Kind]:
 
 def find_instruction(name: str) -> type[Kernel]:
     """Return the kernels of an instruction. Raises Decline if no target has the instruction."""
-    if _registered(name) is None:
+    if _find(name) is None:
         load_schedules(all_targets())
-    if (instruction := _registered(name)) is None:
+    if (instruction := _find(name)) is None:
         known = ", ".join(sorted(_INSTRUCTIONS)) or "none"
         raise Decline(f"no target has an instruction '{name}'{suggest(name, _INSTRUCTIONS)} (known: {known})")
     return instruction
 
 
-def _registered(name: str) -> type[Kernel] | None:
+def _find(name: str) -> type[Kernel] | None:
     return _INSTRUCTIONS.get(name) or _INSTRUCTIONS.get(name.partition("_")[0])

@@ -288,17 +288,17 @@ class MadeStaged(Staged):
         of_steps = {operand: self.unit.of_steps(operand, values) for operand, values in read.items()}
         lanes = Lanes(self.op, 1, self.hoisted)
         made = [
-            self._evaluated(lanes, {operand: values[step] for operand, values in of_steps.items()}, places)
+            self._evaluate(lanes, {operand: values[step] for operand, values in of_steps.items()}, places)
             for step, places in enumerate(self.unit.known_places())
         ]
         return made[0] if len(made) == 1 else from_elements(made)
 
     def _evaluate_side(self, read: Mapping[int, Sequence[Value]]) -> Value:
         lanes = Lanes(self.op, self.lanes, self.hoisted)
-        made = self._evaluated(lanes, {operand: values[0] for operand, values in read.items()}, {})
+        made = self._evaluate(lanes, {operand: values[0] for operand, values in read.items()}, {})
         return made if self.lanes == 1 else lanes.vector(made)
 
-    def _evaluated(self, lanes: Lanes, read: Mapping[int, Value], steps: Indices) -> Value:
+    def _evaluate(self, lanes: Lanes, read: Mapping[int, Value], steps: Indices) -> Value:
         arguments = [read.get(place) for place in range(len(self.op.block.arguments))]
         return lanes.evaluate(arguments, index_of(steps), wanted=[self.factor])[0]
 

@@ -89,7 +89,7 @@ class Unit:
 
     def loads(self, operand: int) -> tuple[list[int], int]:
         """Return the steps at which vectors of an input begin, and the lanes of these vectors."""
-        used = self._used(operand)
+        used = self._list_used(operand)
         count = math.prod(self.extents[dim] for dim in used)
         lanes = lanes_along(self.op, self.op.accesses[operand], self.op.operands[operand], used)
         while count % lanes:
@@ -112,12 +112,12 @@ class Unit:
             operand, [load(memref, place(access, {**around, **places[first]}), lanes) for first in firsts]
         )
 
-    def _used(self, operand: int) -> list[int]:
+    def _list_used(self, operand: int) -> list[int]:
         return [dim for dim in self.extents if self.op.uses(operand, dim)]
 
     def _numbers(self, operand: int) -> list[int]:
         """Return, for each step, the position of its element among the distinct elements that a unit reads."""
-        used = self._used(operand)
+        used = self._list_used(operand)
         numbers = []
         for digits in self._digits:
             number = 0

@@ -96,7 +96,7 @@ class _Joining:
 
     def write(self) -> Operation:
         number = {chain[0]: place for place, chain in enumerate(self.chains)}
-        collapsed = [self._collapsed(place, number) for place in range(len(self.operands))]
+        collapsed = [self._collapse(place, number) for place in range(len(self.operands))]
         kinds = list(self.op.attributes["iterator_types"])
         attributes = {name: self.op.attributes[name] for name in self.op.attributes}
         attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for _, map_ in collapsed])
@@ -110,7 +110,7 @@ class _Joining:
         self.points.block.append_to(made.regions[0])
         return made
 
-    def _collapsed(self, place: int, number: dict[int, int]) -> tuple[Value, AffineMap]:
+    def _collapse(self, place: int, number: dict[int, int]) -> tuple[Value, AffineMap]:
         """Return an operand with collapsed axes, and its map from the new loops."""
         operand, map_ = self.operands[place], self.points.maps[place]
         groups = self._groups(place)

@@ -129,11 +129,11 @@ class _TransposeWriter:
         self._warps = threads_of(kernel) // WARP
 
     def write(self) -> None:
-        self._over(self._op.outside, self._op.inside, self._read)
+        self._emit_elements(self._op.outside, self._op.inside, self._read)
         wait_for_block()
-        self._over(self._op.inside, self._op.outside, self._compute)
+        self._emit_elements(self._op.inside, self._op.outside, self._compute)
 
-    def _over(self, slow: int, fast: int, do: Callable[[Number, Number, Indices], None]) -> None:
+    def _emit_elements(self, slow: int, fast: int, do: Callable[[Number, Number, Indices], None]) -> None:
         """Emit `do(row, column, indices)` for a thread's elements of a tile.
 
         Rows belong to warps, columns to threads.

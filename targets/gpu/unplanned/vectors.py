@@ -90,7 +90,7 @@ def _starts(points: Points, place: int, dim: int) -> list[int] | None:
         return None
     if memref.type.element_type.width < 8 or dim in dims_in(*exprs[:-1]):
         return None
-    constant = _behind(exprs[-1], dim)
+    constant = _find_offset(exprs[-1], dim)
     strides, offset = memref.type.get_strides_and_offset()
     if constant is None or strides[-1] != 1:
         return None
@@ -99,7 +99,7 @@ def _starts(points: Points, place: int, dim: int) -> list[int] | None:
     return [1 if each == unknown else each for each in (*moving, constant, *_begin(memref, offset))]
 
 
-def _behind(expr: AffineExpr, dim: int) -> int | None:
+def _find_offset(expr: AffineExpr, dim: int) -> int | None:
     """Return the constant offset of an index from a loop's index, or None for other expressions."""
     form = linear_form(expr)
     return form.constant if form is not None and form.factors == ((dim, 1),) else None
@@ -185,7 +185,7 @@ class Lanes:
         inputs = {place: known.get(place) or self._read(points, place, indices) for place in points.read_inputs}
         found = [
             points.evaluated(
-                self._moved(points, indices, lane),
+                self._move(points, indices, lane),
                 {place: values[lane] for place, values in inputs.items()},
                 before[lane :: self.count],
             )
@@ -193,7 +193,7 @@ class Lanes:
         ]
         return [value for values in zip(*found, strict=True) for value in values]
 
-    def _moved(self, points: Points, indices: Indices, lane: int) -> Indices:
+    def _move(self, points: Points, indices: Indices, lane: int) -> Indices:
         if lane == 0:
             return indices
         moved = {dim: (number(indices[dim]) + lane).value for dim in (points.parallels[-1], WHOLE)}
@@ -206,7 +206,7 @@ class Lanes:
             return elements(load(memref, at, self.count))
         if self.count == 1 or points.parallels[-1] not in dims_in(*points.maps[place].results):
             return [points.load(place, indices)] * self.count
-        return [points.load(place, self._moved(points, indices, lane)) for lane in range(self.count)]
+        return [points.load(place, self._move(points, indices, lane)) for lane in range(self.count)]
 
     def _store(self, points: Points, output: int, values: Sequence[Value], indices: Indices) -> None:
         memref, at = points.element(points.input_count + output, indices)

@@ -122,7 +122,7 @@ _KNOWN: dict[float, Callable[[Number], Number]] = {
 }
 
 
-def _known(x: Number, y: Number) -> Number | None:
+def _fold_known(x: Number, y: Number) -> Number | None:
     constant = made_by(y.value, "arith.constant")
     value = None if constant is None else constant.attributes["value"]
     return _KNOWN[value.value](x) if isinstance(value, ir.FloatAttr) and value.value in _KNOWN else None
@@ -134,7 +134,7 @@ def power(x: Number, y: Number) -> Number:
 
     Every f32 number except 0 is a normal number in f64, and so is each power that f32 can represent.
     """
-    if (known := _known(x, y)) is not None:
+    if (known := _fold_known(x, y)) is not None:
         return known
     size = to_float(magnitude(x), "f64")
     return finish_power(x, y, to_float(_exp2_of_f32(to_float(y, "f64") * _log2_of_f32(size)), "f32"))
@@ -160,7 +160,7 @@ def _exp2_of_f32(x: Number) -> Number:
 @expansion("tir.pow", dtypes=("f64",))
 def power_f64(x: Number, y: Number) -> Number:
     """Compute x ** y with log2 in twice the bits of f64, because y multiplies the error of log2 by up to 1024."""
-    if (known := _known(x, y)) is not None:
+    if (known := _fold_known(x, y)) is not None:
         return known
     high, low = _log2_twice(magnitude(x))
     # Beyond these bounds exp2 is infinite or 0 anyway, and the remainder of the product would be NaN.

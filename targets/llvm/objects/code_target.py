@@ -107,7 +107,7 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
         return made("", "", host_features())
     architecture = _architecture(full.partition("-")[0])
     has = _host_features(architecture) if is_this else architecture.features_of(cpu or GENERIC)
-    enabled = _changed(architecture, has, features)
+    enabled = _change(architecture, has, features)
     name = architecture.generic if cpu in ("", GENERIC) else cpu
     named = frozenset() if cpu in ("", GENERIC) else architecture.features_of(cpu)
     if architecture.name == "riscv64":
@@ -142,7 +142,7 @@ def _host_features(architecture: Architecture) -> frozenset[str]:
     return architecture.baseline | architecture.with_implied(known)
 
 
-def _changed(architecture: Architecture, has: frozenset[str], text: str) -> frozenset[str]:
+def _change(architecture: Architecture, has: frozenset[str], text: str) -> frozenset[str]:
     """Return the features after the additions and removals, applied in order."""
     for item in filter(None, (piece.strip() for piece in text.split(","))):
         sign, name = item[0], item[1:]

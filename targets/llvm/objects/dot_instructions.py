@@ -51,7 +51,7 @@ _TABLES = {"x86_64": _X86, "aarch64": _AARCH64}
 
 def all_dot_instructions() -> list[tuple[DotInstruction, Sequence[str]]]:
     """Return the vector instructions of all CPUs, with the alternative sets of required features."""
-    return [(pair.instruction, pair.needed) for pair in (*_read(_X86), *_read(_AARCH64), *_of_pairs(frozenset()))]
+    return [(pair.instruction, pair.needed) for pair in (*_read(_X86), *_read(_AARCH64), *_read_pairs(frozenset()))]
 
 
 class _Known(NamedTuple):
@@ -67,7 +67,7 @@ def _read(table: Iterable[tuple[str, str, str, str, int, Sequence[str]]]) -> Ite
         yield _Known(DotInstruction(intrinsic, left, right, total, bits // 32), bits, needed)
 
 
-def _of_pairs(features: frozenset[str]) -> Iterator[_Known]:
+def _read_pairs(features: frozenset[str]) -> Iterator[_Known]:
     for intrinsic, byte_pairs, bits, (needed, of_bytes) in _X86_PAIRS:
         there = byte_pairs if of_bytes in features else ""
         for left, right in combinations_with_replacement(_BYTES, 2):
@@ -85,7 +85,7 @@ def dot_instructions(architecture: str, features: frozenset[str], vector_bytes: 
 
     of_vectors = there(_read(_TABLES.get(architecture, ())))
     if architecture == "x86_64" and not any(vector.total == "i32" for vector in of_vectors):
-        of_vectors += there(_of_pairs(features))
+        of_vectors += there(_read_pairs(features))
     if architecture != "x86_64" or vector_bytes < _TILE_ROWS * 4:
         return tuple(of_vectors)
     of_tiles = (

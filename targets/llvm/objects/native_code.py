@@ -136,7 +136,7 @@ class _Making:
         for unit in self._fixed:
             self._find_fixed(unit)
         for unit in self._units:
-            if (found := self._known(unit)) is not None:
+            if (found := self._find(unit)) is not None:
                 self._have(unit, found, None)
         return [unit for unit in (*self._fixed, *self._units) if unit not in self._objects]
 
@@ -144,7 +144,7 @@ class _Making:
         """Return the calls for worker processes."""
         return [self.compiler.call(unit, code) for unit, code in zip(units, self._codes(units), strict=True)]
 
-    def _known(self, unit: Unit) -> bytes | None:
+    def _find(self, unit: Unit) -> bytes | None:
         if unit.symbol in self._kernels.objects:
             return self._kernels.objects[unit.symbol]
         return None if unit.symbol in self._kernels.units else self.compiler.cached(unit)
@@ -169,7 +169,7 @@ class _Making:
         if not self.compiler.is_cross:
             arguments = {**arguments, "context": new_context(("llvm",))}
         for unit, code in zip(units, self._codes(units), strict=True):
-            self._begun(unit)
+            self._begin(unit)
             start = time.perf_counter()
             made = maker(code, symbol=unit.symbol, **arguments)
             self._made(unit, made, time.perf_counter() - start)
@@ -188,7 +188,7 @@ class _Making:
                 run.add(calls)
                 run.finish(
                     lambda index, code, seconds: self._made(ordered[index], code, seconds),
-                    lambda index: self._begun(ordered[index]),
+                    lambda index: self._begin(ordered[index]),
                 )
         except OSError as error:
             if not or_here or not is_any_size_written():
@@ -196,7 +196,7 @@ class _Making:
                 raise RelaxError(f"no process can be started: {error.strerror}; {reason}") from None
             self._make_here([unit for unit in units if unit not in self._objects])
 
-    def _begun(self, unit: Unit) -> None:
+    def _begin(self, unit: Unit) -> None:
         for instrument in self._options.instruments if unit not in self._fixed else ():
             instrument.code_begun(unit.name)
 

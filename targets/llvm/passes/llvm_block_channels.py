@@ -48,7 +48,7 @@ class BlockChannels(MachinePass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
-        processor, kept = self.machine, self._kept(op)
+        processor, kept = self.machine, self._find_kept(op)
         for norm in operations_named(op, _WRITTEN_OUT):
             if (convolution := made_by(norm.operands[0], _CONVOLUTION)) is None or convolution in kept:
                 continue
@@ -60,7 +60,7 @@ class BlockChannels(MachinePass):
                     replace_op(norm, [stated(value, norm.results[0].type)])
         ConvertLayout(callback=lambda each: () if each.operation in kept else _layouts(each, processor)).run(op)
 
-    def _kept(self, op: Operation) -> list[Operation]:
+    def _find_kept(self, op: Operation) -> list[Operation]:
         """Return the convolutions that keep their layouts."""
         if not self.keep:
             return []

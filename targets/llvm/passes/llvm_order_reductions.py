@@ -51,7 +51,7 @@ class OrderReductions(MachinePass):
                 # The loops of a schedule have no lanes. tir-apply-schedule compares their order.
                 is_free |= order.lanes > 1
                 if is_strict and order.lanes > 1:
-                    raise _refused(function, operation, order)
+                    raise _make_error(function, operation, order)
                 set_order(operation, order)
             elif not is_strict and _is_for_instructions(analyze(operation), self.machine):
                 is_free = True
@@ -77,7 +77,7 @@ def _order(operation: Operation, *, has_open_units: bool) -> ReductionOrder | No
     return None
 
 
-def _refused(function: Operation, operation: Operation, order: ReductionOrder) -> RelaxError:
+def _make_error(function: Operation, operation: Operation, order: ReductionOrder) -> RelaxError:
     name = f"@{symbol_name(function)} ({text_in(function, OPERATOR) or 'a PrimFunc'})"
     return located_error(
         f"the schedule of {name} adds in the order of its loops, and without it the sum has the order {order}",

@@ -99,11 +99,11 @@ class _Caller:
         passed: list[Value] = []
         with call.location, ir.InsertionPoint(call):
             for value in call.operands:
-                passed += self._passed(value) if _is_row_major(value.type) else [value]
+                passed += self._pass(value) if _is_row_major(value.type) else [value]
             new = made_again(call, passed, call.results.types)
         replace_op(call, new.results)
 
-    def _passed(self, memref: Value) -> list[Value]:
+    def _pass(self, memref: Value) -> list[Value]:
         sizes = [as_i64(memrefs.dim(memref, axis)) for axis in _unknown_axes(memref.type)]
         return [self._pointer(memref), *sizes]
 

@@ -90,7 +90,7 @@ def _rewrite(op: OpView, most: int, processor: Machine, kernels: _Kernels) -> No
     bias, residual, relu, replaced = _epilogue(op)
     lanes = sizes.lanes
     columns = lanes * (_VECTORS if sizes.outputs % (_VECTORS * lanes) == 0 else 1)
-    tiles, rows = _at_once(sizes, step, columns // lanes, processor)
+    tiles, rows = _count_at_once(sizes, step, columns // lanes, processor)
     attributes = {"padding": _padding(op), "relu": relu, "rows": rows, "tiles": tiles}
     kernel = _kernel(op.weight, step + TAPS - 1, columns, kernels)
     location = ir.Location.fused([each.location for each in replaced], context=op.operation.context)
@@ -152,7 +152,7 @@ def _nanoseconds(sizes: _WinogradSizes, step: int, processor: Machine) -> float:
     return max(computing / processor.cores, 4 * products / _BYTES)
 
 
-def _at_once(sizes: _WinogradSizes, step: int, vectors: int, processor: Machine) -> tuple[int, int]:
+def _count_at_once(sizes: _WinogradSizes, step: int, vectors: int, processor: Machine) -> tuple[int, int]:
     """Return the number of tiles processed at once, and the number of tiles multiplied in registers."""
     kernel = 4 * (step + TAPS - 1) ** 2 * sizes.channels * sizes.outputs
     wanted = _FEW_TILES if kernel <= processor.own_cache * 3 // 4 else _MANY_TILES

@@ -31,7 +31,7 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
     if op.reductions:
         raise Decline("it reduces")
     vector = output_vector(op)
-    if (repeated := _repeated(op, vector, machine)) is not None:
+    if (repeated := _plan_repeated(op, vector, machine)) is not None:
         return repeated
     lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
     if (square := _square(op, vector)) is not None:
@@ -47,7 +47,7 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
     return Plan(order=output_order(op, vector), vector=vector, lanes=lanes, tile=tiles)
 
 
-def _repeated(op: StructuredOp, copies: int, machine: Machine) -> Plan | None:
+def _plan_repeated(op: StructuredOp, copies: int, machine: Machine) -> Plan | None:
     """Plan vectors of elements that are each stored several times in a row: a register holds all copies."""
     access, count = op.output_accesses[0], op.sizes[copies]
     vector = access[-2].dim if len(access) > 1 else None

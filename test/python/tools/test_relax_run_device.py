@@ -54,7 +54,7 @@ def test_another_device(program: str) -> None:
 
 def test_a_missing_driver_is_an_error(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "LIBRARY", "libof_another_name.so.1")
-    driver_module._of_system.cache_clear()
+    driver_module._load_system_driver.cache_clear()
     code, _, errors = ran(program, "--shape=x:4", "--random=0")
     assert code == 1 and errors.startswith("relax-run: error: no NVIDIA driver: libof_another_name.so.1 cannot be")
 

@@ -25,12 +25,12 @@ def add(op: ExportedOp) -> Ref:
     left, right = op.operation.operands
     for value, bias in ((left, right), (right, left)):
         product = op.exporter.sole_maker(value)
-        if product is not None and (made := _biased(op, product, bias)) is not None:
+        if product is not None and (made := _bias(op, product, bias)) is not None:
             return made
     return op.node("Add", *op.operands)
 
 
-def _biased(op: ExportedOp, operation: Operation, bias: Value) -> Ref | None:
+def _bias(op: ExportedOp, operation: Operation, bias: Value) -> Ref | None:
     """Return the result of a product with a bias, or None if the bias has to be added."""
     if operation.name not in (*CONVOLUTIONS, "relax.matmul"):
         return None

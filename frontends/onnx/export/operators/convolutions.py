@@ -133,10 +133,10 @@ def adaptive_pool(op: ExportedOp) -> Ref:
     if all(size % number == 0 for size, number in zip(known, counts, strict=True)):
         steps = [size // number for size, number in zip(known, counts, strict=True)]
         return from_plain(op, op.node("AveragePool", data, kernel_shape=steps, strides=steps))
-    return from_plain(op, _shared(op, data, known, counts))
+    return from_plain(op, _count_shares(op, data, known, counts))
 
 
-def _shared(op: ExportedOp, data: Ref, sizes: Sequence[int], counts: Sequence[int]) -> Ref:
+def _count_shares(op: ExportedOp, data: Ref, sizes: Sequence[int], counts: Sequence[int]) -> Ref:
     import numpy
 
     rank = len(sizes) + 2

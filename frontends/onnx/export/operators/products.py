@@ -54,7 +54,7 @@ def matmul_nbits(op: ExportedOp) -> Ref:
     rows = op.node("Reshape", whole, op.ints(columns, blocks * op.block_size))
     x, extra = op.cast(op["x"], "f32"), blocks * op.block_size - depth
     if op.activation_bits:
-        x = _rounded(op, x, extra)
+        x = _round(op, x, extra)
     elif extra:
         rows = op.node("Slice", rows, op.ints(0), op.ints(depth), op.ints(1))
     result = op.node("MatMul", x, graph.transpose(rows, [1, 0]))
@@ -63,7 +63,7 @@ def matmul_nbits(op: ExportedOp) -> Ref:
     return op.cast(result, op.result().dtype)
 
 
-def _rounded(op: ExportedOp, x: Ref, extra: int) -> Ref:
+def _round(op: ExportedOp, x: Ref, extra: int) -> Ref:
     """Round the blocks of rows to 8 bits, with zeros for the missing part of the last block."""
     if extra:
         before = [0] * (2 * len(op.shape("x")) - 1)
@@ -121,7 +121,7 @@ def _is_of_onnxruntime(op: ExportedOp) -> bool:
 
 def _export_one_node(op: ExportedOp, columns: int, depth: int) -> Ref:
     numbers = op.elements("zero_point") if op.has("zero_point") else None
-    zeros = None if numbers is None else op.graph.const(_packed(numbers, op.bits), "ui8")
+    zeros = None if numbers is None else op.graph.const(_pack(numbers, op.bits), "ui8")
     operands = [op["x"], op["codes"], op["scale"], zeros, None, op.optional("bias")]
     while operands[-1] is None:
         operands.pop()
@@ -129,7 +129,7 @@ def _export_one_node(op: ExportedOp, columns: int, depth: int) -> Ref:
     return op.graph.add_of_domain("com.microsoft", "MatMulNBits", operands, op["x"].dtype, attributes)
 
 
-def _packed(numbers: ndarray, bits: int) -> ndarray:
+def _pack(numbers: ndarray, bits: int) -> ndarray:
     """Pack the numbers of each row to bytes, the first in the lowest bits."""
     import numpy
 

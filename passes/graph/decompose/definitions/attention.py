@@ -101,8 +101,8 @@ class _Scores:
         causal, window = self.op.causal_mask, self.op.window_size
         if causal is None and window is None:
             return None
-        rows = Tensor(relax.expand_dims(_counted(self.queries), axis=[1]))
-        distance = Tensor(_counted(self.keys)) - rows
+        rows = Tensor(relax.expand_dims(_count_up(self.queries), axis=[1]))
+        distance = Tensor(_count_up(self.keys)) - rows
         if causal == "BottomRight":
             distance = distance - Tensor(_number(dim_sub(self.keys, self.queries)))
         conditions = [distance < 1] if causal is not None else []
@@ -121,7 +121,7 @@ def _number(size: Dim) -> Value:
     )
 
 
-def _counted(size: Dim) -> Value:
+def _count_up(size: Dim) -> Value:
     """Return 0, 1, ... as i64."""
     return relax.arange(0, size if isinstance(size, int) else relax.dialect.ops["prim_value"](size), 1, dtype="i64")
 

@@ -41,7 +41,7 @@ def transposed_convolution(op: OpView, data: Value, weight: Value) -> Value:
     phases = [_Phases(window, more) for window, more in zip(windows, extra, strict=True)]
     taps = _taps_by_phase(weight, op.groups, phases)
     parts = iter([_part(op, data, taps, runs) for runs in itertools.product(*(phase.runs for phase in phases))])
-    return _cut(_dealt_out(_joined(parts, phases, 0), phases), phases)
+    return _cut(_dealt_out(_join(parts, phases, 0), phases), phases)
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,12 @@ def _dealt_kernel(taps: Value, runs: Sequence[_Run]) -> Value:
     )
 
 
-def _joined(parts: Iterator[Value], phases: Sequence[_Phases], place: int) -> Value:
+def _join(parts: Iterator[Value], phases: Sequence[_Phases], place: int) -> Value:
     """Join the parts of all phases, which come in the order of their runs. Phases without a tap are 0."""
     if place == len(phases):
         return next(parts)
     phase, axis = phases[place], 2 + place
-    found = [_joined(parts, phases, place + 1) for _ in phase.runs]
+    found = [_join(parts, phases, place + 1) for _ in phase.runs]
     whole = found[0] if len(found) == 1 else relax.concat(found, axis=axis)
     empty = phase.stride - sum(run.count for run in phase.runs)
     widths = [width for at in range(2 + 2 * len(phases)) for width in (0, empty if at == axis else 0)]

@@ -26,7 +26,7 @@ def matmul_nbits(
         raise Decline("a size of the matrix is not known")
     weights = _weights(op, codes, scale, zero_point, *others)
     weights = relax.reshape(weights, (columns, blocks * op.block_size))
-    rows = _reordered(op, _rows(op, widened(x).value, blocks * op.block_size - depth))
+    rows = _reorder(op, _rows(op, widened(x).value, blocks * op.block_size - depth))
     letters = "abcdefgh"[: len(known_shape(x)) - 1]
     result = relax.einsum([rows, weights], subscripts=f"{letters}k,nk->{letters}n")
     if bias is not None:
@@ -114,7 +114,7 @@ def _rows(op: OpView, x: Value, extra: int) -> Value:
     return rounded_floats(x, op.block_size)
 
 
-def _reordered(op: OpView, x: Value) -> Value:
+def _reorder(op: OpView, x: Value) -> Value:
     """Reorder rows like the weights."""
     *leading, depth = shape = known_shape(x)
     # The weights of 6 bits are in the order of codes.

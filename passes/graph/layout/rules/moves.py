@@ -14,7 +14,7 @@ from ..relations import as_it_is, behind, between, renamed, shape_in
 def permute_dims(call: LayoutCall, layout: Layout) -> Placement | None:
     rank = layout.rank
     axes = range(rank)[::-1] if call.axes is None else [axis % rank for axis in call.axes]
-    return _seen(call, layout, renamed(layout, {old: new for new, old in enumerate(axes)}, rank))
+    return _view(call, layout, renamed(layout, {old: new for new, old in enumerate(axes)}, rank))
 
 
 @register_layout("relax.layout_transform", moves=True)
@@ -24,13 +24,13 @@ def layout_transform(call: LayoutCall, layout: Layout) -> Placement | None:
     if layout.rank != index_map.n_dims:
         return None
     if (split := layout_behind(index_map, layout.dimensions)) is not None:
-        return _seen(call, layout, between(split, layout))
+        return _view(call, layout, between(split, layout))
     result = as_it_is(call.result.rank)
     joined = layout_before(index_map, result.dimensions)
-    return None if joined is None else _seen(call, layout, behind(joined, layout))
+    return None if joined is None else _view(call, layout, behind(joined, layout))
 
 
-def _seen(call: LayoutCall, layout: Layout, result: Layout | None) -> Placement | None:
+def _view(call: LayoutCall, layout: Layout, result: Layout | None) -> Placement | None:
     """Return the operation as a view if the operand's axes have the sizes of the result's."""
     if result is None or shape_in(layout, call.x.shape) != shape_in(result, call.result.shape):
         return None

@@ -65,10 +65,10 @@ def _place(inside: list[Operation], start: int, offsets: dict[Value, int], bound
             continue
         alive = [piece for piece in alive if piece.last > position]
         last = ends.get(memref, len(inside))
-        offset = _free(alive, _rounded(size), start)
-        alive = sorted([*alive, _Piece(offset, _rounded(size), last)], key=lambda piece: piece.offset)
+        offset = _free(alive, _round_up(size), start)
+        alive = sorted([*alive, _Piece(offset, _round_up(size), last)], key=lambda piece: piece.offset)
         offsets[memref] = offset
-        height = max(height, offset + _rounded(size))
+        height = max(height, offset + _round_up(size))
     return height
 
 
@@ -86,7 +86,7 @@ def _free(alive: list[_Piece], size: int, start: int) -> int:
     return at
 
 
-def _rounded(size: int) -> int:
+def _round_up(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 

@@ -48,14 +48,14 @@ def _truncate(writer: FunctionWriter, op: Operation, operands: list[Expression])
 
 def _to_float(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
     operand = unary("-", cast("int32_t", operands[0])) if is_bool(op.operands[0].type) else operands[0]
-    return _convert_float(writer, cast(_computed(op), operand), op)
+    return _convert_float(writer, cast(_choose_type(op), operand), op)
 
 
 def _to_float_unsigned(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
-    return _convert_float(writer, cast(_computed(op), unsigned(operands[0], op.operands[0].type)), op)
+    return _convert_float(writer, cast(_choose_type(op), unsigned(operands[0], op.operands[0].type)), op)
 
 
-def _computed(op: Operation) -> str:
+def _choose_type(op: Operation) -> str:
     return "double" if str(op.results[0].type) == "f64" else "float"
 
 

@@ -44,9 +44,9 @@ def _entry(name: str, symbol: str, interface: Interface) -> str:
     lines.append("    (void)self;")
     lines += _write_check(f'check_count(count, {len(arguments)}, "{interface.label}")')
     for place, argument in enumerate(arguments):
-        lines += _write_check(_taken(interface, place, argument))
+        lines += _write_check(_take(interface, place, argument))
     lines += _sizes(interface, arguments)
-    passed = [size.name for size in interface.sizes] + [_passed(place, each) for place, each in enumerate(arguments)]
+    passed = [size.name for size in interface.sizes] + [_pass(place, each) for place, each in enumerate(arguments)]
     lines.append(f"    status = {interface.name}({', '.join(passed)});")
     lines += ["    if (status != 0) {", f"        return fail({name}_message(status), {name}_numbers);", "    }"]
     lines += ["    result->kind = 0;", "    result->padding = 0;", "    result->value.integer = 0;", "    return 0;"]
@@ -62,7 +62,7 @@ def _scalar(argument: InterfaceArgument) -> str:
     return "double" if argument.c_type == "double" else "int64_t"
 
 
-def _taken(interface: Interface, place: int, argument: InterfaceArgument) -> str:
+def _take(interface: Interface, place: int, argument: InterfaceArgument) -> str:
     label = f'"{interface.label}: {_plain(argument.label)}"'
     if not isinstance(argument.info, TensorInfo):
         function = "take_number" if argument.c_type == "double" else "take_integer"
@@ -93,7 +93,7 @@ def _sizes(interface: Interface, arguments: Sequence[InterfaceArgument]) -> list
     return [*lines, *compared]
 
 
-def _passed(place: int, argument: InterfaceArgument) -> str:
+def _pass(place: int, argument: InterfaceArgument) -> str:
     if argument.is_tensor:
         const = "" if argument.is_written else "const "
         return f"({const}{argument.c_type} *)data_of(tensor{place})"

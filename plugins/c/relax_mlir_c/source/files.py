@@ -195,11 +195,11 @@ def _document_parameters(interface: Interface) -> str:
         least, most = size.bounds
         within = f", {least or 0} to {most}" if most is not None else ""
         lines.append(f"   {size.name}: the size {size.label}{within}")
-    lines += [f"   {_described(value)}" for value in (*interface.inputs, *interface.results)]
+    lines += [f"   {_describe(value)}" for value in (*interface.inputs, *interface.results)]
     return "\n".join([line.replace("*/", "* /") for line in lines]) + " */"
 
 
-def _described(argument: InterfaceArgument) -> str:
+def _describe(argument: InterfaceArgument) -> str:
     called = "" if argument.label == argument.name or argument.label.startswith("result") else f" ({argument.label})"
     if not isinstance(argument.info, TensorInfo):
         return f"{argument.name}{called}: a number"

@@ -110,7 +110,7 @@ def main_file(name: str, interfaces: Sequence[Interface]) -> str:
     lines.append(f"        fprintf(stderr, {name}_message(status), {numbers});")
     lines.append("        fputc('\\n', stderr);\n    } else {")
     for result in chosen.results:
-        lines += [f"    {line}" for line in _printed(result)]
+        lines += [f"    {line}" for line in _print(result)]
     lines.append("    }")
     lines += [f"    free({tensor.name});" for tensor in (*tensors, *chosen.results)]
     lines.append("    return status != 0;\n}\n")
@@ -157,7 +157,7 @@ def _write_allocation(argument: InterfaceArgument, path: str) -> str:
     return f"{argument.c_type} *{argument.name} = ({argument.c_type} *)tensor({path}, {_bytes(argument)});"
 
 
-def _printed(argument: InterfaceArgument) -> list[str]:
+def _print(argument: InterfaceArgument) -> list[str]:
     is_float = argument.c_type in ("float", "double")
     shown = "%g" if is_float else "%lld"
     value = f"({'double' if is_float else 'long long'}){argument.name}[i]"

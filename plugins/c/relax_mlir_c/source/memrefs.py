@@ -241,7 +241,7 @@ def _cast(writer: FunctionWriter, op: Operation) -> None:
     writer.know(op.results[0], replace(view, sizes=refined(view.sizes, type_)))
 
 
-def _described(writer: FunctionWriter, op: Operation) -> tuple[list[Size], list[Size], list[Size]]:
+def _describe(writer: FunctionWriter, op: Operation) -> tuple[list[Size], list[Size], list[Size]]:
     """Return offsets, sizes and strides, from attributes or operands."""
     dynamic = iter(_named(writer, writer.all(list(op.operands)[1:]), "place"))
     offsets, sizes, strides = (static_or(op.attributes[f"static_{name}"], dynamic) for name in SlicePlace._fields)
@@ -249,14 +249,14 @@ def _described(writer: FunctionWriter, op: Operation) -> tuple[list[Size], list[
 
 
 def _reinterpret(writer: FunctionWriter, op: Operation) -> None:
-    offsets, sizes, strides = _described(writer, op)
+    offsets, sizes, strides = _describe(writer, op)
     view = writer.view(op.operands[0])
     writer.know(op.results[0], MemrefView(view.pointer, view.element, tuple(sizes), tuple(strides), offsets[0]))
 
 
 def _subview(writer: FunctionWriter, op: Operation) -> None:
     view = writer.view(op.operands[0])
-    offsets, sizes, steps = _described(writer, op)
+    offsets, sizes, steps = _describe(writer, op)
     offset = view.offset
     for start, stride in zip(offsets, view.strides, strict=True):
         offset = offset + start * stride

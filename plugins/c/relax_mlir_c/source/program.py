@@ -65,7 +65,7 @@ class LoweredProgram:
         self.arena = plan_arena(self.functions, list(reversed(self.order)), self.bounds)
         self.memories = device_memories((op for name in self.order for op in self._inside[name]), self.names)
         self.failing = self._failing(calls)
-        self.written = self._written()
+        self.written = self._write()
         self.function_names = {name: self.names.fresh(f"{prefix}_{name}") for name in self.public}
         self.function_names |= {name: self.names.fresh(name) for name in self.order if name not in self.function_names}
         self._constants = {name: self.names.fresh(f"{prefix}_{name}") for name in self.globals}
@@ -116,7 +116,7 @@ class LoweredProgram:
         is_handed = is_handed_on(op) and (self.options.is_heap or is_in_loop(op))
         return is_handed or op.results[0] not in self.arena.offsets
 
-    def _written(self) -> dict[str, set[int]]:
+    def _write(self) -> dict[str, set[int]]:
         """Return the parameters that each function writes to."""
         found: dict[str, set[int]] = {}
         for name in self.order:

@@ -48,10 +48,10 @@ class SizeBounds:
     def _of(self, value: Value) -> Bounds:
         if value not in self._known:
             self._known[value] = UNKNOWN  # cyclic dependences have no bound
-            self._known[value] = _drop_wrapping(self._found(value))
+            self._known[value] = _drop_wrapping(self._compute(value))
         return self._known[value]
 
-    def _found(self, value: Value) -> Bounds:
+    def _compute(self, value: Value) -> Bounds:
         if isinstance(value.owner, ir.Block):
             return self._argument(value)
         op = value.owner.operation

@@ -127,14 +127,14 @@ def place(buffers: Iterable[TensorBuffer]) -> int:
         for other in others:
             if offset + buffer.nbytes <= other.offset:
                 break
-            offset = max(offset, other.offset + _aligned(other.nbytes))
+            offset = max(offset, other.offset + _align(other.nbytes))
         buffer.offset = offset
         placed.append(buffer)
-        end = max(end, offset + _aligned(buffer.nbytes))
+        end = max(end, offset + _align(buffer.nbytes))
     return end
 
 
-def _aligned(nbytes: int) -> int:
+def _align(nbytes: int) -> int:
     return nbytes + -nbytes % _ALIGNMENT
 
 

@@ -56,7 +56,7 @@ def _padding_after(step: PrimitiveStep, over: Layout, windows: Layout) -> list[i
     return [(count - 1) * stride + (tap - 1) * gap + 1 - size - pad for size, count, tap, stride, gap, pad in columns]
 
 
-def _after(step: PrimitiveStep, layouts: Layouts) -> ctypes.Array[ctypes.c_int64]:
+def _compute_padding(step: PrimitiveStep, layouts: Layouts) -> ctypes.Array[ctypes.c_int64]:
     return numbers([max(number, 0) for number in _padding_after(step, layouts["src"], layouts["dst"])])
 
 
@@ -73,7 +73,7 @@ _COMPUTED: Mapping[str, Callable[[PrimitiveStep, Layouts], object]] = {
     "engine": lambda step, layouts: library().engine,
     # oneDNN's dilation counts the elements between taps, not the distance from tap to tap.
     "gaps": lambda step, layouts: numbers([gap - 1 for gap in step.attributes["dilation"]]),
-    "after": _after,
+    "after": _compute_padding,
     "spread": lambda step, layouts: numbers(_padding_after(step, layouts["dst"], layouts["src"])),
     "flags": _flags,
     "parts": _parts,

@@ -44,13 +44,13 @@ class DnnlRuntime(ExternalRuntime):
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
         """Return the functions of inputs and outputs by name. Functions with fixed sizes are planned now."""
-        return {name: value.native() for name, value in self._planned(data, is_used=True).items()}
+        return {name: value.native() for name, value in self._plan(data, is_used=True).items()}
 
     def try_out(self, data: memoryview) -> None:
         """Raise the errors of `load`, without memory for reordered constants."""
-        self._planned(data, is_used=False)
+        self._plan(data, is_used=False)
 
-    def _planned(self, data: memoryview, *, is_used: bool) -> dict[str, Planned]:
+    def _plan(self, data: memoryview, *, is_used: bool) -> dict[str, Planned]:
         if refusal := self.requires(data):
             raise DnnlError(refusal)
         part = unpacked("dnnl", memoryview(data), DnnlPart)

@@ -143,11 +143,11 @@ _making = threading.Lock()
 def stubs() -> Stubs:
     """Return the machine code, compiled once: two copies would have separate lists."""
     with _making:
-        return _made()
+        return _make()
 
 
 @functools.lru_cache(maxsize=1)
-def _made() -> Stubs:
+def _make() -> Stubs:
     with new_context(("llvm",)):
         engine, found = functions_of(ir.Module.parse(_CODE + _teller(Stubs._fields)), "tell", len(Stubs._fields))
     for_ever(engine)

@@ -81,7 +81,7 @@ def _options(given: dict[str, str | int]) -> dict[str, Any]:
     return options
 
 
-def _given(address: int, count: int) -> dict[str, str | int]:
+def _read_options(address: int, count: int) -> dict[str, str | int]:
     found: dict[str, str | int] = {}
     values: Any = (NamedValue * count).from_address(address) if count else []
     for value in values:
@@ -97,7 +97,7 @@ def _given(address: int, count: int) -> dict[str, str | int]:
 
 @entry("Client_Create")
 def _create(arguments: ctypes.Structure, held: object) -> None:
-    client.options = _options(_given(arguments.options, arguments.count))
+    client.options = _options(_read_options(arguments.options, arguments.count))
     arguments.client = client.handle
 
 

@@ -98,12 +98,12 @@ def functions() -> dict[str, int]:
 
 def _address(name: str, function: Entry | None) -> int:
     has_result = name not in _WITHOUT_RESULT
-    made = ctypes.CFUNCTYPE(ctypes.c_void_p if has_result else None, ctypes.c_void_p)(_called(name, function))
+    made = ctypes.CFUNCTYPE(ctypes.c_void_p if has_result else None, ctypes.c_void_p)(_wrap(name, function))
     for_ever(made)
     return ctypes.cast(made, ctypes.c_void_p).value or 0
 
 
-def _called(name: str, function: Entry | None) -> Callable[[int], int | None]:
+def _wrap(name: str, function: Entry | None) -> Callable[[int], int | None]:
     if function is None:
 
         def refuse(address: int) -> int | None:

@@ -34,7 +34,7 @@ class Executable(Held):
         self.shapes = _result_shapes(module)
         super().__init__(len(self.shapes), 1)  # one replica, one partition
         self.code, self.is_deleted = code, False
-        self.name, self.donated = _name(module), _donated(module)
+        self.name, self.donated = _name(module), _find_donated(module)
         self.main: Callable[..., Any] = compile(imported(module), **client.options)["main"].packed
         self.fingerprint = hashlib.sha256(code).hexdigest()
         self._memory = KeptMemory()
@@ -58,7 +58,7 @@ def _name(module: Any) -> str:
     return str(attributes["sym_name"].value) if "sym_name" in attributes else "main"
 
 
-def _donated(module: Any) -> list[int]:
+def _find_donated(module: Any) -> list[int]:
     """Return the positions of donated arguments."""
     attributes = main_of(module).attributes
     marks = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []

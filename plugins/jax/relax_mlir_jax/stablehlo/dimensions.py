@@ -52,10 +52,10 @@ class Dimensions:
 
     def info(self, index: int) -> TensorInfo:
         """Return the type of an argument; for complex numbers, the type of their parts."""
-        shape = [self._settled(size) for size in self._shapes[index]]
+        shape = [self._settle(size) for size in self._shapes[index]]
         return info_of(self._block.arguments[index].type).with_shape(shape)
 
-    def _settled(self, size: Dim) -> Dim:
+    def _settle(self, size: Dim) -> Dim:
         return size.substitute(self._found) if isinstance(size, SymExpr) and self._found else size
 
     def _read(self, operation: Operation) -> None:
@@ -91,7 +91,7 @@ class Dimensions:
         pair = self._equations.get(operation.operands[0])
         if value_of(operation.attributes["call_target_name"]) != "shape_assertion" or pair is None or None in pair:
             return
-        left, right = (self._settled(dim) for dim in pair)
+        left, right = (self._settle(dim) for dim in pair)
         for symbol, other in ((left, right), (right, left)):
             name = _name_of(symbol)
             if name and name not in getattr(other, "variables", ()):
@@ -112,7 +112,7 @@ class Dimensions:
             return
         arguments = list(function.regions[0].blocks[0].arguments)
         for place, (name, value) in enumerate(zip(_constants(function), dims, strict=False)):
-            symbol = _name_of(self._settled(value))
+            symbol = _name_of(self._settle(value))
             if name and symbol:
                 self._bind(symbol, sym(name))
             own = self._place_of(operation.operands[place])

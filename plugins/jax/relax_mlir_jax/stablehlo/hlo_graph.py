@@ -54,14 +54,14 @@ class HloGraph(DialectGraph, HloScope):
         return of_pairs(tensor) if is_complex(type_) else super().argument(tensor, type_)
 
     def add_widened(self, block: Block, operands: Sequence[Held | None]) -> list[Any]:
-        return complete(self._widened().add_block(block, operands))
+        return complete(self._widen().add_block(block, operands))
 
     def values_in(self, block: Block, operands: Sequence[Held | None], ir_values: Sequence[IRValue]) -> list[Any]:
-        inner = self._widened()
+        inner = self._widen()
         inner.add_block(block, operands)
         return complete([inner.held(ir_value) for ir_value in ir_values])
 
-    def _widened(self) -> HloGraph:
+    def _widen(self) -> HloGraph:
         inner = self.inner()
         inner.is_widened = True
         return inner

@@ -22,7 +22,7 @@ def without_broadcasts(*tensors: Tensor) -> tuple[Tensor, ...]:
     whole = shape_of(tensors[0])
     if whole is None or any(shape_of(tensor) != whole for tensor in tensors):
         return tensors  # in a body that is written for scalars
-    found = [_copied(tensor) for tensor in tensors]
+    found = [_find_source(tensor) for tensor in tensors]
     if not _have_together([shape_of(each) for each in found], whole):
         found[0] = tensors[0]
     return tuple(found)
@@ -35,7 +35,7 @@ def _have_together(shapes: Sequence[tuple[Dim, ...] | None], whole: tuple[Dim, .
     return is_as_long and all(size in sizes for size, sizes in zip(whole, zip(*wide, strict=True), strict=True))
 
 
-def _copied(tensor: Tensor) -> Tensor:
+def _find_source(tensor: Tensor) -> Tensor:
     """Return the source of a tensor's broadcasts along dimensions of size 1 and new leading dimensions."""
     source = tensor
     while (made := defining_op(source, "relax.broadcast_to", "relax.reshape")) is not None:

@@ -82,7 +82,7 @@ class Fields:
         path = self.path(name)
         return invalid(f"{path} is {shown(self.values.get(name))}, expected {expected}", path)
 
-    def _checked(self, name: str, kind: type) -> object:
+    def _check(self, name: str, kind: type) -> object:
         value = self.values.get(name)
         kinds = (int, float) if kind is float else kind
         if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool)):
@@ -90,11 +90,11 @@ class Fields:
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        value = self._checked(name, bool)
+        value = self._check(name, bool)
         return default if value is None else bool(value)
 
     def integer(self, name: str) -> int | None:
-        value = self._checked(name, int)
+        value = self._check(name, int)
         assert value is None or isinstance(value, int)
         return value
 
@@ -107,7 +107,7 @@ class Fields:
         return value
 
     def text(self, name: str) -> str | None:
-        value = self._checked(name, str)
+        value = self._check(name, str)
         assert value is None or isinstance(value, str)
         return value
 
@@ -117,13 +117,13 @@ class Fields:
         return value
 
     def items(self, name: str) -> Sequence[object] | None:
-        value = self._checked(name, list)
+        value = self._check(name, list)
         assert value is None or isinstance(value, list)
         return value
 
     def part(self, name: str) -> Fields | None:
         """Return the fields of an object in a field, or None."""
-        value = self._checked(name, dict)
+        value = self._check(name, dict)
         return Fields(value, self.path(name)) if isinstance(value, dict) else None
 
     def parts(self, name: str) -> Iterator[Fields]:

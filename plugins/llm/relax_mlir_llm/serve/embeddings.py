@@ -81,14 +81,14 @@ def embeddings_answer(call: EmbeddingCall, pooled: ndarray) -> dict[str, object]
     found = normalized(pooled, call.dimensions)
     check_result(call.model, found)
     data = [
-        {"object": "embedding", "index": number, "embedding": _encoded(each, call.form)}
+        {"object": "embedding", "index": number, "embedding": _encode(each, call.form)}
         for number, each in enumerate(found)
     ]
     usage = {"prompt_tokens": call.count, "total_tokens": call.count}
     return {"object": "list", "data": data, "model": call.model.name, "usage": usage}
 
 
-def _encoded(values: ndarray, form: str) -> object:
+def _encode(values: ndarray, form: str) -> object:
     if form == _FLOAT:
         return values.tolist()
     return base64.b64encode(values.astype("<f4").tobytes()).decode("ascii")

@@ -37,7 +37,7 @@ def parse_inference(body: bytes, header_length: str | None, signature: FunctionS
     size = _header_size(body, header_length)
     fields = Fields(parse_object(body[:size]))
     fields.refuse_unknown(_REQUEST_FIELDS)
-    given = _given(fields, signature)
+    given = _read_tensors(fields, signature)
     arrays, place = {}, size
     for name, tensor in given.items():
         described = next(input_ for input_ in signature.inputs if input_.name == name)
@@ -46,7 +46,7 @@ def parse_inference(body: bytes, header_length: str | None, signature: FunctionS
         raise ApiError(400, f"the body has {len(body)} bytes, and its tensors end at byte {place}")
     inputs = [arrays[input_.name] for input_ in signature.inputs]
     signature.check(inputs)
-    return Inference(fields.text("id"), inputs, _wanted(fields, signature))
+    return Inference(fields.text("id"), inputs, _read_outputs(fields, signature))
 
 
 def _header_size(body: bytes, header_length: str | None) -> int:
@@ -57,7 +57,7 @@ def _header_size(body: bytes, header_length: str | None) -> int:
     return int(header_length)
 
 
-def _given(fields: Fields, signature: FunctionSignature) -> dict[str, Fields]:
+def _read_tensors(fields: Fields, signature: FunctionSignature) -> dict[str, Fields]:
     """Return the tensors of a request by name, in their order."""
     known = [input_.name for input_ in signature.inputs]
     given: dict[str, Fields] = {}
@@ -130,7 +130,7 @@ def _flatten(values: Sequence[object], flat: list[object]) -> None:
             flat.append(value)
 
 
-def _wanted(fields: Fields, signature: FunctionSignature) -> list[tuple[str, bool]]:
+def _read_outputs(fields: Fields, signature: FunctionSignature) -> list[tuple[str, bool]]:
     """Return the names of the wanted results with their forms."""
     known = [output.name for output in signature.outputs]
     parameters = fields.part("parameters")

@@ -27,14 +27,14 @@ def described_tokens(call: AnswersRequest, tokens: Sequence[tuple[int, Token]]) 
     tokenizer = call.model.tokenizer
     return [
         {
-            **_described(tokenizer, token.token, token.logprob),
-            "top_logprobs": [_described(tokenizer, each.token, each.logprob) for each in token.top],
+            **_describe(tokenizer, token.token, token.logprob),
+            "top_logprobs": [_describe(tokenizer, each.token, each.logprob) for each in token.top],
         }
         for _, token in tokens
     ]
 
 
-def _described(tokenizer: Tokenizer, token: int, logprob: float | None) -> dict[str, object]:
+def _describe(tokenizer: Tokenizer, token: int, logprob: float | None) -> dict[str, object]:
     data = tokenizer.token_bytes(token)
     return {"token": data.decode("utf-8", "replace"), "logprob": _finite(logprob), "bytes": list(data)}
 

@@ -59,7 +59,7 @@ class OpenAIRoutes:
         return JSONResponse({"object": "list", "data": [model.description() for model in self._models.values()]})
 
     async def show_model(self, request: Request) -> Response:
-        return JSONResponse(self._named(request.path_params["name"]).description())
+        return JSONResponse(self._find_model(request.path_params["name"]).description())
 
     async def complete(self, request: Request) -> Response:
         return await self._answer(request, _Endpoint(parse_completion))
@@ -71,12 +71,12 @@ class OpenAIRoutes:
         return await self._answer(request, _Endpoint(parse_response, whole_response, response_stream))
 
     async def embed(self, request: Request) -> Response:
-        return await self._pooled(request, parse_embeddings, embeddings_answer)
+        return await self._pool(request, parse_embeddings, embeddings_answer)
 
     async def rank(self, request: Request) -> Response:
-        return await self._pooled(request, parse_ranking, ranking_answer)
+        return await self._pool(request, parse_ranking, ranking_answer)
 
-    async def _pooled(
+    async def _pool(
         self,
         request: Request,
         parse: Callable[[Fields, ServedModel], _HasTexts],
@@ -121,9 +121,9 @@ class OpenAIRoutes:
         if fields.text("model") is None and len(self._models) == 1:
             (only,) = self._models.values()
             return only
-        return self._named(fields.needed_text("model"))
+        return self._find_model(fields.needed_text("model"))
 
-    def _named(self, name: str) -> ServedModel:
+    def _find_model(self, name: str) -> ServedModel:
         if (model := self._models.get(name)) is None:
             known = ", ".join(self._models)
             raise ApiError(404, f"there is no model '{name}'; there is {known}", param="model", code="model_not_found")

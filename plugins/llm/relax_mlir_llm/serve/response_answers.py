@@ -67,17 +67,17 @@ class _Stream:
                     for event in self._piece(answer, piece):
                         yield event
         except ApiError as error:
-            yield self._failed(error)
+            yield self._fail(error)
         except Exception:
             _LOG.exception("an answer failed")
-            yield self._failed(ApiError(500, "the answer failed: the log of the server has the reason"))
+            yield self._fail(ApiError(500, "the answer failed: the log of the server has the reason"))
 
     def _event(self, kind: str, **content: object) -> str:
         self._number += 1
         data = {"type": kind, "sequence_number": self._number, **content}
         return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n"
 
-    def _failed(self, error: ApiError) -> str:
+    def _fail(self, error: ApiError) -> str:
         reason = {"code": error.code or "server_error", "message": error.message}
         response = {**self._head, "status": "failed", "output": self._output, "error": reason}
         return self._event("response.failed", response=response)

@@ -93,14 +93,14 @@ def _shape_text(shape: Sequence[Size]) -> str:
 def signature_of(executable: rx.runtime.Executable, name: str) -> FunctionSignature:
     """Return the signature of a function. Raise RelaxError for inputs and results that JSON has no form for."""
     content = executable.signature(name)
-    inputs = tuple(_described(each, f"'{name}': the input", "") for each in content["inputs"])
+    inputs = tuple(_describe(each, f"'{name}': the input", "") for each in content["inputs"])
     outputs = tuple(
-        _described(each, f"'{name}': the result", f"output{number}") for number, each in enumerate(content["outputs"])
+        _describe(each, f"'{name}': the result", f"output{number}") for number, each in enumerate(content["outputs"])
     )
     return FunctionSignature(inputs, outputs)
 
 
-def _described(content: Mapping[str, object], where: str, usual: str) -> Described:
+def _describe(content: Mapping[str, object], where: str, usual: str) -> Described:
     name, kind = str(content.get("name") or usual), content["kind"]
     dtype = str(content.get("dtype"))
     dtype = _SCALARS.get(dtype, dtype) if kind == "scalar" else dtype

@@ -46,13 +46,13 @@ def parse_tools(fields: Fields) -> Tools | None:
         return None
     if choice == "required":
         return Tools(tools.entries, functions, True)
-    named = _chosen(fields)
+    named = _choose(fields)
     if (found := next((function for function in functions if function["name"] == named), None)) is None:
         raise invalid(f"tool_choice names '{named}', expected one of {', '.join(tools.names)}", "tool_choice")
     return Tools(tools.entries, functions, True, found)
 
 
-def _chosen(fields: Fields) -> str:
+def _choose(fields: Fields) -> str:
     """Return the name in the form {"type": "function", "function": {"name": ...}}."""
     if not isinstance(value := fields.get("tool_choice"), dict):
         raise fields.refuse("tool_choice", f"one of {', '.join(_CHOICES)}, or a function's name in an object")

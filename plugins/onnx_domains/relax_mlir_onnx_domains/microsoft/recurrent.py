@@ -51,13 +51,13 @@ class _QuantizedLstm(Recurrent):
         return gates // LstmCell.gates if isinstance(gates, int) else gates
 
     def cell_of(self, index: int, functions: Sequence[Activation]) -> Cell:
-        matrix = self._quantized(2, 10, index)
+        matrix = self._quantize(2, 10, index)
         return _QuantizedCell(self, self.weights_of(index, matrix.integers), functions, matrix)
 
     def product(self, data: Tensor, index: int) -> Tensor:
-        return self._quantized(1, 8, index).product(data)
+        return self._quantize(1, 8, index).product(data)
 
-    def _quantized(self, weight: int, scale: int, index: int) -> _DirectionWeights:
+    def _quantize(self, weight: int, scale: int, index: int) -> _DirectionWeights:
         """Return a direction's weights. `scale` is the index of an input; the next input is the zero point."""
         taken = (
             part(self.node.tensor(input_), 0, index, index + 1, drop=True) for input_ in (weight, scale, scale + 1)

@@ -148,10 +148,10 @@ def crop_and_resize(node: OnnxNode) -> Outputs:
         tensor = pixel(rows.nearest, columns.nearest)
     else:
         upper, lower = (
-            _between(pixel(row, columns.before), pixel(row, columns.after), columns.share)
+            _interpolate(pixel(row, columns.before), pixel(row, columns.after), columns.share)
             for row in (rows.before, rows.after)
         )
-        tensor = _between(upper, lower, rows.share)
+        tensor = _interpolate(upper, lower, rows.share)
     is_inside = relax.expand_dims(relax.logical_and(rows.is_inside, columns.is_inside), axis=[3])
     return relax.permute_dims(relax.where(is_inside, tensor, like(tensor, outside)), axes=[0, 3, 1, 2])
 
@@ -187,7 +187,7 @@ def _points(node: OnnxNode, place: int, count: Size, length: Size) -> _Points:
     return _Points(low, high, relax.expand_dims(relax.subtract(points, before), axis=[3]), nearest, is_inside)
 
 
-def _between(one: Tensor, other: Tensor, share: Tensor) -> Tensor:
+def _interpolate(one: Tensor, other: Tensor, share: Tensor) -> Tensor:
     return relax.add(one, relax.multiply(relax.subtract(other, one), share))
 
 

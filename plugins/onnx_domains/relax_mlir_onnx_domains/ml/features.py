@@ -162,7 +162,7 @@ def _either_way(node: OnnxNode, numbers: Array, strings: list[str]) -> Outputs:
 
 @register_onnx(_ML, "LabelEncoder", since=2)
 def label_encoder(node: OnnxNode) -> Outputs:
-    keys, values = _listed(node, "keys"), _listed(node, "values")
+    keys, values = _list(node, "keys"), _list(node, "values")
     return _encode(node, keys, values, _default(node, values))
 
 
@@ -212,7 +212,7 @@ def _map_numbers(node: OnnxNode, keys: Array, values: Array, default: Array) -> 
     return result
 
 
-def _listed(node: OnnxNode, kind: str) -> Listed:
+def _list(node: OnnxNode, kind: str) -> Listed:
     """Return keys or values from whichever attribute contains them."""
     import numpy
 

@@ -241,41 +241,41 @@ class _Row(NamedTuple):
         """Do one iteration unless the probabilities are precise enough. Return True if they were not."""
 
         def derive(one: Number, value: Number) -> Number:
-            slope = self._folded(
-                lambda other, sum_: sum_ + self._of(self.form, one, other) * self._of(self.shares, other)
+            slope = self._fold(
+                lambda other, sum_: sum_ + self._load(self.form, one, other) * self._load(self.shares, other)
             )
             loops.store(slope, self.slopes, self.row, one)
-            return value + self._of(self.shares, one) * slope
+            return value + self._load(self.shares, one) * slope
 
-        value = self._folded(derive)
-        error = self._folded(lambda one, most: _larger(most, _absolute(self._of(self.slopes, one) - value)))
+        value = self._fold(derive)
+        error = self._fold(lambda one, most: _larger(most, _absolute(self._load(self.slopes, one) - value)))
         is_open = error >= _PRECISION / self.classes
 
         def sweep() -> None:
-            self._folded(self._move, value)
+            self._fold(self._move, value)
 
         loops.when(is_open, sweep)
         return is_open
 
     def _move(self, one: Number, value: Number) -> Number:
         """Move one probability to the minimum of the form, and normalize all to sum 1. Return the form's new value."""
-        curve, slope = self._of(self.form, one, one), self._of(self.slopes, one)
+        curve, slope = self._load(self.form, one, one), self._load(self.slopes, one)
         step = (value - slope) / curve
         whole = step + 1.0
-        loops.store(self._of(self.shares, one) + step, self.shares, self.row, one)
+        loops.store(self._load(self.shares, one) + step, self.shares, self.row, one)
 
         def scale(other: Number) -> None:
-            moved = self._of(self.slopes, other) + step * self._of(self.form, one, other)
+            moved = self._load(self.slopes, other) + step * self._load(self.form, one, other)
             loops.store(moved / whole, self.slopes, self.row, other)
-            loops.store(self._of(self.shares, other) / whole, self.shares, self.row, other)
+            loops.store(self._load(self.shares, other) / whole, self.shares, self.row, other)
 
         loops.for_range(0, self.classes, scale)
         return (value + step * (step * curve + slope * 2.0)) / whole / whole
 
-    def _of(self, buffer: Tensor, *places: Number) -> Number:
+    def _load(self, buffer: Tensor, *places: Number) -> Number:
         return loops.load(buffer, self.row, *places)
 
-    def _folded(self, body: Callable[[Number, Number], Number], start: Number | None = None) -> Number:
+    def _fold(self, body: Callable[[Number, Number], Number], start: Number | None = None) -> Number:
         """Fold `result = body(class, result)` over the classes."""
         return loops.for_range(0, self.classes, body, self._real(0.0) if start is None else start)[0]
 

@@ -67,12 +67,12 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     except KeyboardInterrupt:  # what was found until now is worth a report
         subject = subject_of(name, arguments["target"])
         left_out = {"interrupted": progress.count - len(progress.verdicts)}
-        _told(Report(subject, arguments["seed"], progress.verdicts, left_out=left_out), None, arguments, stdout)
+        _tell(Report(subject, arguments["seed"], progress.verdicts, left_out=left_out), None, arguments, stdout)
         raise
-    return _told(report, older, arguments, stdout)
+    return _tell(report, older, arguments, stdout)
 
 
-def _told(report: Report, older: Report | None, arguments: Arguments, stdout: TextIO) -> int:
+def _tell(report: Report, older: Report | None, arguments: Arguments, stdout: TextIO) -> int:
     if arguments["json"] is not None:
         write_whole(arguments["json"], report.to_json().encode())
     write_text(stdout, f"{report}\n")

@@ -45,11 +45,11 @@ def flattened(name: str, groups: Sequence[Group], arguments: Sequence[object]) -
 def grouped(groups: Sequence[Group], results: Sequence[HeldValue]) -> object:
     """Return the caller's results for a function's results."""
     values = iter(results)
-    found = [_given(group, [next(values) for _ in range(group.size)]) for group in groups]
+    found = [_group(group, [next(values) for _ in range(group.size)]) for group in groups]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _given(group: Group, values: list[Any]) -> object:
+def _group(group: Group, values: list[Any]) -> object:
     if group.kind == NOTHING or (group.is_optional and not values[0]):
         return None
     held = values[int(group.is_optional) :]

@@ -78,7 +78,7 @@ def program_of_graph(module: Operation, functions: Functions) -> Executable:
     """Compile a module of graph functions on memory."""
     for function in functions_in(module):
         _require_host(function)
-    return _program(_copied(module), _FROM_MEMORY, functions)
+    return _program(_copy(module), _FROM_MEMORY, functions)
 
 
 def program_of_host_code(module: Operation, functions: Functions) -> Executable:
@@ -87,10 +87,10 @@ def program_of_host_code(module: Operation, functions: Functions) -> Executable:
         raise RefusalError(f"the module has code of a device: {IS_CODE}")
     _require_host(module)
     has_statuses = not any(map(is_lowered, functions_in(module)))  # the stage `errors` removes the attribute
-    return _program(_copied(module), _FROM_STATUSES if has_statuses else _FROM_ENTRIES, functions)
+    return _program(_copy(module), _FROM_STATUSES if has_statuses else _FROM_ENTRIES, functions)
 
 
-def _copied(module: Operation) -> Module:
+def _copy(module: Operation) -> Module:
     with module.context, module.location:
         copied = ir.Module.create()
         for operation in operations_of(body_of(module)):
@@ -145,7 +145,7 @@ class CompiledPrimFunc:
             for reference in _function_and_references(function):
                 reference.clone(ip=ir.InsertionPoint(module.body))
             _add_caller(module, symbol_name(function), types, self._written)
-        return _cached(str(module.operation.get_asm(enable_debug_info=True)), module, self._functions)
+        return _compile_cached(str(module.operation.get_asm(enable_debug_info=True)), module, self._functions)
 
 
 def as_argument(value: Any, element: str) -> object:
@@ -223,7 +223,7 @@ _programs: OrderedDict[str, Executable] = OrderedDict()
 _MOST_PROGRAMS = 256
 
 
-def _cached(text: str, module: Module, functions: Functions) -> Executable:
+def _compile_cached(text: str, module: Module, functions: Functions) -> Executable:
     if functions:
         return _program(module, (*_FROM_TENSORS, *_FROM_MEMORY), functions)
     if text not in _programs:
@@ -235,7 +235,7 @@ def _cached(text: str, module: Module, functions: Functions) -> Executable:
 
 def _program(module: Module, names: Sequence[str], functions: Functions) -> Executable:
     # A fresh context hides this compilation from observers (journals, statistics) of another compilation.
-    artifact = Context().run(_built, module, names)
+    artifact = Context().run(_build, module, names)
     own = {name: _with_arrays(functions[name]) for name in artifact.calls if name in functions}
     return Executable(replace(artifact, functions={**artifact.functions, **own}))
 
@@ -252,7 +252,7 @@ def _with_arrays(function: Callable[..., object]) -> Callable[..., object]:
     return call
 
 
-def _built(module: Module, names: Sequence[str]) -> Artifact:
+def _build(module: Module, names: Sequence[str]) -> Artifact:
     with evaluating_by(None):
         emulate_instructions(module.operation)
         if names[0] == CheckBounds.name:

@@ -36,7 +36,7 @@ def bits_as(numbers: Numbers, x: ndarray, dtype: str, other: str) -> Elements:
     if width(dtype) == 8 * source.itemsize and width(other) == 8 * target.itemsize:
         elements: Elements = row.view(target)
     else:
-        elements = _of_bits(_bits_of(row, width(dtype)), other)
+        elements = _from_bits(_bits_of(row, width(dtype)), other)
         elements = (
             elements
             if is_float(other)
@@ -51,7 +51,7 @@ def _bits_of(array: ndarray, count: int) -> ndarray:
     return split[..., :count].reshape(*array.shape[:-1], -1)
 
 
-def _of_bits(bits: ndarray, dtype: str) -> ndarray:
+def _from_bits(bits: ndarray, dtype: str) -> ndarray:
     count, held = width(dtype), stored(dtype)
     parts = bits.reshape(*bits.shape[:-1], -1, count)
     room = numpy.zeros((*parts.shape[:-1], 8 * held.itemsize), numpy.uint8)

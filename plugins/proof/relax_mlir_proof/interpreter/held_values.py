@@ -48,7 +48,7 @@ class Numbers:
 
     def held(self, array: object, dtype: str) -> ndarray:
         """Convert an array to the storage type of an element type, rounding to narrower types."""
-        return _rounded(numpy.asarray(array), self.dtype(dtype), dtype)
+        return _round(numpy.asarray(array), self.dtype(dtype), dtype)
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> ndarray:
         """Return uninitialised memory: NaN, or integers that are unlikely results."""
@@ -58,7 +58,7 @@ class Numbers:
         return numpy.full(shape, True if found.kind == "b" else numpy.nan, found)
 
 
-def _rounded(array: ndarray, target: numpy.dtype, dtype: str) -> ndarray:
+def _round(array: ndarray, target: numpy.dtype, dtype: str) -> ndarray:
     if target.isbuiltin == 2 and is_float(dtype) and array.dtype != target:
         array = _to_odd(array.astype(numpy.float64, copy=False))
     return array.astype(target, copy=False)

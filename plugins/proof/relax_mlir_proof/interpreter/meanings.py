@@ -38,10 +38,10 @@ def prepare_operator(site: Site, row: OpDef) -> Step:
     call = EvaluationCall(call_of(row, operation), results)
     sizes = segment_sizes(row, operation, len(operation.operands))
     is_dynamic = any(map(_has_symbols, call.attributes.values())) or any(map(_has_symbols, map(_dims, results)))
-    prepare = _as_they_are if meaning.stored else _computed
+    prepare = _as_they_are if meaning.stored else _compute
 
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
-        known = _known(call, frame) if is_dynamic else call
+        known = _resolve(call, frame) if is_dynamic else call
         given = row.segment([prepare(operand) for operand in operands], sizes)
         try:
             with blaming(f"the reference of '{meaning.op}'", meaning.function, site.refusal):
@@ -63,7 +63,7 @@ def _as_they_are(operand: HeldValue) -> HeldValue:
     return operand
 
 
-def _computed(operand: HeldValue) -> HeldValue:
+def _compute(operand: HeldValue) -> HeldValue:
     return computed(operand) if isinstance(operand, (numpy.ndarray, numpy.generic)) else operand
 
 
@@ -77,7 +77,7 @@ def _has_symbols(value: object) -> bool:
     return isinstance(value, SymExpr) or (isinstance(value, tuple) and any(map(_has_symbols, value)))
 
 
-def _known(call: EvaluationCall, frame: Frame) -> EvaluationCall:
+def _resolve(call: EvaluationCall, frame: Frame) -> EvaluationCall:
     """Return the call with numbers in place of the symbols in its attributes and results."""
     attributes: Mapping[str, object] = {name: _number(value, frame) for name, value in call.attributes.items()}
     results = [

@@ -55,7 +55,7 @@ class Interpret(Pass):
 
 def _call_interpreter(function: Operation, call: str) -> None:
     body = body_of(function)
-    types = list(map(_given, function.attributes["function_type"].value.results))
+    types = list(map(_choose_type, function.attributes["function_type"].value.results))
     for operation in reversed(list(operations_of(body))):
         operation.erase()
     with function.context, function.location, ir.InsertionPoint(body):
@@ -79,6 +79,6 @@ def _call(call: str, name: str, operands: list[Value], type_: Type) -> Value:
     return made.result
 
 
-def _given(type_: Type) -> Type:
+def _choose_type(type_: Type) -> Type:
     """Return a type that a packed function can return. A shape is an object."""
     return ir.Type.parse("!relax.object", type_.context) if isinstance(decode(type_), ShapeInfo) else type_

@@ -53,22 +53,22 @@ class Search:
             self._shrink_sizes()
 
     def _shrink(self, edit: Edit) -> None:
-        count = len(edit.targets(self._parsed(self.best).operation))
+        count = len(edit.targets(self._parse(self.best).operation))
         chunk = count
         while chunk > 0:
             start = 0
             while start < count:
                 is_smaller = self._try(edit, start, start + chunk)
-                left = len(edit.targets(self._parsed(self.best).operation)) if is_smaller else count
+                left = len(edit.targets(self._parse(self.best).operation)) if is_smaller else count
                 # The next targets move up to the places of erased ones.
                 start += chunk - min(count - left, chunk) if is_smaller else chunk
                 count = left
             chunk //= 2
 
     def _try(self, edit: Edit, begin: int, end: int) -> bool:
-        module = self._parsed(self.best)
+        module = self._parse(self.best)
         with module.context, ir.Location.unknown():
-            changed = [_applied(edit, target) for target in edit.targets(module.operation)[begin:end]]
+            changed = [_apply(edit, target) for target in edit.targets(module.operation)[begin:end]]
         return any(changed) and self._accept(edit.name, self._valid_text(module))
 
     def _shrink_sizes(self) -> None:
@@ -89,14 +89,14 @@ class Search:
         self._found(name, text)
         return True
 
-    def _parsed(self, text: str) -> Module:
+    def _parse(self, text: str) -> Module:
         return Module.parse(text, allow_unregistered=self._allow_unregistered)
 
     def _reread(self, text: str) -> str | None:
         """Return a text as this tool prints it, or None if it does not verify."""
         try:
-            printed = module_text(self._parsed(text))
-            self._parsed(printed)
+            printed = module_text(self._parse(text))
+            self._parse(printed)
         except RelaxError:
             return None
         return printed
@@ -110,7 +110,7 @@ class Search:
         return self._reread(text)
 
 
-def _applied(edit: Edit, target: object) -> bool:
+def _apply(edit: Edit, target: object) -> bool:
     announce(f"trying {edit.name}")
     try:
         return edit.apply(target)

@@ -221,14 +221,12 @@ def _compare_parts(
     for count in counts:
         rows = range(start, start + count)
         results = _results(program, batch.rows(rows), words)
-        pairs = [
-            (_taken(a, rows, axis), b) for a, b, axis in zip(whole, results, axes, strict=True) if axis is not None
-        ]
+        pairs = [(_take(a, rows, axis), b) for a, b, axis in zip(whole, results, axes, strict=True) if axis is not None]
         if (difference := first_difference([a for a, _ in pairs], [b for _, b in pairs])) is not None:
             names = f"the {batch.size} of {batch.row_count}", f"the call of rows {start} to {start + count - 1}"
             raise _OtherBits(f"{words}: {difference.between(*names)}")
         start += count
 
 
-def _taken(array: ndarray, rows: range, axis: int) -> ndarray:
+def _take(array: ndarray, rows: range, axis: int) -> ndarray:
     return numpy.take(array, list(rows), axis=axis)

@@ -88,7 +88,7 @@ class Search:
         leaves = [node for nodes in (operator.operands or {}).values() for node in nodes if node not in self._values]
         beside = [shape for node in leaves for shape in self._bias_shapes(operator, node)]
         for reading in readings(
-            *(operator, known, has_others, self._variant, self._wanted(operator), beside),
+            *(operator, known, has_others, self._variant, self._find_shapes(operator), beside),
             first_row=self._first_rows.get(operator.op, ""),
         ):
             if self._left == 0:
@@ -104,7 +104,7 @@ class Search:
         """Build an operator with an accepted call."""
         self._is_built(operator, reading)
 
-    def _wanted(self, operator: Made) -> list[tuple[int, ...]]:
+    def _find_shapes(self, operator: Made) -> list[tuple[int, ...]]:
         """Return the shapes in which operators of the tree read this one."""
         readers = [
             (other, name)
@@ -235,7 +235,7 @@ class Building:
             for operator in self._tree.operators:
                 results[operator] = self._results(operator, values, results)
                 values[operator] = results[operator][0]
-            returned = [each for node in self._tree.results for each in _returned(node, results)]
+            returned = [each for node in self._tree.results for each in _list_returned(node, results)]
             f.returns(*returned)
         sizes = (None,) if batch is None else (None, *DYNAMIC_SIZES)
         return Setup(module, [self._arguments(batch, size) for size in sizes])
@@ -285,7 +285,7 @@ def _has_types(operator: Made, reading: Reading, types: Mapping[Node, str]) -> b
     )
 
 
-def _returned(node: Node, results: Mapping[Made, list[Value]]) -> list[Value]:
+def _list_returned(node: Node, results: Mapping[Made, list[Value]]) -> list[Value]:
     return [values_of(node, results)] if isinstance(node, Part) else results[node] if isinstance(node, Made) else []
 
 

@@ -180,7 +180,7 @@ class _CheckRun(NamedTuple):
         end = None if seconds is None else time.monotonic() + seconds
         found = self._run_on_workers(cases, end) if self.scheduler else self._run_in_processes(cases, jobs, end)
         for done, (index, verdict) in enumerate(found, 1):
-            told = self._told(verdict, cases[index])
+            told = self._tell(verdict, cases[index])
             if self.progress is not None:
                 self.progress(told, done, len(cases))
             yield told
@@ -208,7 +208,7 @@ class _CheckRun(NamedTuple):
         ):
             yield case.place, verdict
 
-    def _told(self, verdict: Verdict, case: Case) -> Verdict:
+    def _tell(self, verdict: Verdict, case: Case) -> Verdict:
         """Return the verdict with its case's name, and keep the case of a fault."""
         named = _named(verdict, case)
         if self.keep is None or not named.is_fault:

@@ -92,13 +92,13 @@ def run(
 def answer(function: Function, prepare: Function | None, patience_s: float, arguments: tuple[Any, ...]) -> Any:
     """Run a case in a forked process of this worker's process. Return the result, or the cause of its death."""
     if prepare is not None:
-        _prepared(prepare, arguments[0])
+        _prepare(prepare, arguments[0])
     call = function.function() if isinstance(function, Script) else function
     return isolated.alone(partial(call, *arguments), patience_s, _Ended)
 
 
 @cache
-def _prepared(prepare: Function, argument: Any) -> None:
+def _prepare(prepare: Function, argument: Any) -> None:
     """Load what cases need, once for each argument."""
     call = prepare.function() if isinstance(prepare, Script) else prepare
     call(argument)

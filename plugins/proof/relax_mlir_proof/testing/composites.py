@@ -203,7 +203,7 @@ class _TreeModules:
                 if types and fallback is None and self._takes_other_numbers(setup):
                     return _Found(called, has_zero_points, chosen_types, has_numbers=False), ""
                 count, why = count + 1, why or str(_refusal(self.composite, last))
-        return fallback, _tried(search, count, why)
+        return fallback, _describe_search(search, count, why)
 
 
 def _quantized_types(tree: Tree) -> Iterator[tuple[tuple[str, str], dict[Node, str]]]:
@@ -248,7 +248,7 @@ def _refusal(composite: Composite, operation: Operation) -> str:
         return error.message
 
 
-def _tried(search: Search, count: int, refusal: str) -> str:
+def _describe_search(search: Search, count: int, refusal: str) -> str:
     """Describe a failed search: refusals of modules, or refused calls if there was no module."""
     if count:
         return f"the pattern or its check refused {counted(count, 'module')}, the first one with: {refusal}"

@@ -63,7 +63,7 @@ class _Difference:
             or self._diagnose_constant()
             or self._near_limits_of_sums()
             or self._diagnose_scale()
-            or self._by_place()
+            or self._diagnose_place()
             or self._diagnose_large_sums()
             or self._diagnose_constants()
             or (Diagnosis("rounding", "by one step") if most == 1 else Diagnosis("sums", f"by up to {most} steps"))
@@ -94,7 +94,7 @@ class _Difference:
         kind = "saturation" if limits[0] == limits[1] else "activation"
         return Diagnosis(kind, f"only where results are at the limit or {side}")
 
-    def _by_place(self) -> Diagnosis | None:
+    def _diagnose_place(self) -> Diagnosis | None:
         """Tell borders, which padding reaches, and channels, which have scales and biases of their own."""
         axis, rank = self._by.channel_axis, self._wrong.ndim
         border = numpy.zeros(self._wrong.shape, bool)

@@ -264,7 +264,7 @@ class _Edging:
 
     def _unit(self, quantize: Operation) -> float:
         """Return the largest step of the real numbers in front of a quantize, of all channels and summands."""
-        if (product := next((each for each in _before(quantize) if each.name in PRODUCTS), None)) is None:
+        if (product := next((each for each in _walk_back(quantize) if each.name in PRODUCTS), None)) is None:
             return max((float(_number(operation, 1).max()) for operation in _find_operands(quantize)), default=1.0)
         makers = (made_by(operand) for operand in product.operands[:2])
         found = [_number(maker, 1).max() for maker in makers if maker is not None and maker.name == _DEQUANTIZE]
@@ -320,17 +320,17 @@ def _origin(value: Value) -> object:
     return value if maker is None else maker
 
 
-def _before(operation: Operation) -> Iterator[Operation]:
+def _walk_back(operation: Operation) -> Iterator[Operation]:
     """Yield the operations between a quantize and the dequantized operands."""
     for value in operation.operands[:1] if operation.name == _QUANTIZE else operation.operands:
         maker = made_by(value)
         if maker is not None and maker.name not in (_QUANTIZE, _DEQUANTIZE):
             yield maker
-            yield from _before(maker)
+            yield from _walk_back(maker)
 
 
 def _find_operands(quantize: Operation) -> list[Operation]:
-    operands = [value for operation in (quantize, *_before(quantize)) for value in operation.operands]
+    operands = [value for operation in (quantize, *_walk_back(quantize)) for value in operation.operands]
     makers = [made_by(value) for value in operands]
     return [maker for maker in makers if maker is not None and maker.name == _DEQUANTIZE]
 

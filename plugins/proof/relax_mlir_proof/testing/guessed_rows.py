@@ -55,10 +55,10 @@ def _rows(op: str, operands: Sequence[OperandDef], present: Sequence[OperandDef]
                 tensor.name: OperandText(sizes[min(place, len(sizes) - 1)], dtype)
                 for place, (tensor, dtype) in enumerate(zip(tensors, types, strict=True))
             }
-            yield Row(op, tuple(_given(operand, texts, operand in present) for operand in operands), "", {}, {})
+            yield Row(op, tuple(_write_operand(operand, texts, operand in present) for operand in operands), "", {}, {})
 
 
-def _given(
+def _write_operand(
     operand: OperandDef, texts: dict[str, OperandText], is_present: bool
 ) -> OperandText | tuple[OperandText, ...] | None:
     if not is_present:

@@ -74,7 +74,7 @@ class _Writer:
     def node(self, pattern: GraphPattern) -> Node:
         """Return the node of a pattern. A pattern used twice is one value."""
         if pattern not in self._nodes:
-            self._nodes[pattern] = self._written(pattern)
+            self._nodes[pattern] = self._write(pattern)
         return self._nodes[pattern]
 
     def _choice(self, count: int) -> int:
@@ -83,7 +83,7 @@ class _Writer:
         self._counts.append(count)
         return self._taken[place]
 
-    def _written(self, pattern: GraphPattern) -> Node:
+    def _write(self, pattern: GraphPattern) -> Node:
         if isinstance(pattern, Wildcard):
             return Leaf()
         if isinstance(pattern, Const):
@@ -93,7 +93,7 @@ class _Writer:
         if isinstance(pattern, Either):
             return self.node(sorted(pattern.choices, key=_size)[self._choice(len(pattern.choices))])
         if isinstance(pattern, Repeated):
-            return self._repeated(pattern)
+            return self._repeat(pattern)
         if isinstance(pattern, Condition):
             found = self.node(pattern.inner)
             found.conditions += [pattern] if isinstance(pattern, OfType) else []
@@ -106,7 +106,7 @@ class _Writer:
             return self._operator(pattern)
         raise _NotWritable(f"{pattern} is no pattern of operators")
 
-    def _repeated(self, pattern: Repeated) -> Node:
+    def _repeat(self, pattern: Repeated) -> Node:
         most = _MOST_REPEATED if pattern.most is None else min(pattern.most - pattern.least, _MOST_REPEATED)
         inner = pattern.inner
         for _ in range(pattern.least + self._choice(most + 1)):

@@ -66,7 +66,7 @@ class ProgramValues:
     def found(self) -> tuple[list[Arrays], Arrays]:
         """Return the values of all kernels and parts in a call of the program, and the program's results."""
         try:
-            values = self._called(observed_name(self._function), self._arguments)
+            values = self._call(observed_name(self._function), self._arguments)
         except Exception as error:  # the program and functions that it calls may raise anything
             raise RelaxError(f"{self.name}: {self._function} failed: {type(error).__name__}: {error}") from error
         counts = [len(observed_places(call)) for call in self.calls]
@@ -81,7 +81,7 @@ class ProgramValues:
         if (name := observed_name(self._function, place)) not in self._program:
             return None, ""
         try:
-            return self._called(name, inputs), ""
+            return self._call(name, inputs), ""
         except Exception as error:  # an exception of a part is its fault
             return None, f"it raises {type(error).__name__}: {' '.join(str(error).split())[:_MOST_WORDS]}"
 
@@ -94,7 +94,7 @@ class ProgramValues:
                 arrays.setdefault(nodes[-1], []).append(values)
         return arrays
 
-    def _called(self, name: str, arguments: Sequence[object]) -> list[Any]:
+    def _call(self, name: str, arguments: Sequence[object]) -> list[Any]:
         outputs = parse_signature(self._program.signature(name)).outputs
         returned = self._program.copying()[name].packed(*map(passed_argument, arguments))
         listed = [returned] if len(outputs) == 1 else list(returned or ())
@@ -120,7 +120,7 @@ class ProgramValues:
 
             return kept
 
-        results = self._interpreted(self._model, around)
+        results = self._interpret(self._model, around)
         return {**arrays, RESULTS: [results]}
 
     def right(self) -> tuple[list[Arrays | None], list[tuple[Any, ...]], Arrays]:
@@ -148,7 +148,7 @@ class ProgramValues:
 
             return kept
 
-        return results, given, self._interpreted(self.lowered, around)
+        return results, given, self._interpret(self.lowered, around)
 
     def _sizes_alone(self, place: int, count: int) -> list[Any]:
         """Return the sizes that a separate call takes as additional arrays."""
@@ -156,9 +156,9 @@ class ProgramValues:
         inputs = parse_signature(self._program.signature(name)).inputs if name in self._program else ()
         return [input_.shape[0] for input_ in inputs[count:]]
 
-    def _interpreted(self, module: Operation, around: Callable[[Operation, Step], Step]) -> Arrays:
+    def _interpret(self, module: Operation, around: Callable[[Operation, Step], Step]) -> Arrays:
         function = Reference(Machine(module, around=around))[self._function]
-        return flat_results(function(*map(_copied, self._arguments)))
+        return flat_results(function(*map(_copy, self._arguments)))
 
 
 def called_name(call: Operation) -> str:
@@ -180,11 +180,11 @@ def passed_argument(value: object) -> object:
     """Return an argument for a call: a copy of each array."""
     if isinstance(value, (list, tuple)):
         return list(map(passed_argument, value))
-    return tensor(_copied(value)) if hasattr(value, "__dlpack__") else value
+    return tensor(_copy(value)) if hasattr(value, "__dlpack__") else value
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     """Copy arrays, because calls may write to them."""
     if isinstance(value, (list, tuple)):
-        return list(map(_copied, value))
+        return list(map(_copy, value))
     return numpy.array(to_numpy(value), order="C") if hasattr(value, "__dlpack__") else value

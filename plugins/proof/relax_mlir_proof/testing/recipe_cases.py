@@ -65,7 +65,7 @@ def cases_of_recipe(subject: Subject) -> Iterator[Case]:
             else recipe.codegen.composites()
         )
         for case, edge in _cases(forms, preferred):
-            yield _quantized(case, name, edge, taken)
+            yield _quantize(case, name, edge, taken)
 
 
 def models_of_recipe(subject: Subject) -> Iterator[Case]:
@@ -119,7 +119,7 @@ def _has_weights(operator: str) -> bool:
     return operator == "relax.matmul" or operator.startswith("relax.nn.conv")
 
 
-def _quantized(case: Case, name: str, variant: Variant, taken: Sequence[Composite]) -> Case:
+def _quantize(case: Case, name: str, variant: Variant, taken: Sequence[Composite]) -> Case:
     """Return the case of a quantized model. A model without a layer that the recipe quantizes is no case."""
 
     def is_taken(module: Module) -> bool:

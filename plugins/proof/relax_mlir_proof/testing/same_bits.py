@@ -65,7 +65,7 @@ def same_bits(a: Executable, b: Executable, *arguments: object, function: str = 
                 f"and the {which} argument is a {type(program).__name__}"
             )
     _check_signatures(a, b, function)
-    results = [_called(*executables, function, arguments) for executables in ((a, _FIRST), (b, _SECOND))]
+    results = [_call(*executables, function, arguments) for executables in ((a, _FIRST), (b, _SECOND))]
     if (difference := first_difference(*results)) is None:
         return SameBits()
     if a.definitions is None or b.definitions is None:
@@ -83,7 +83,7 @@ def _check_signatures(a: Executable, b: Executable, function: str) -> None:
             )
         for place, pair in enumerate(zip(of_one, of_other, strict=True)):
             if not _are_alike(*pair):
-                first, second = map(_shown, pair)
+                first, second = map(_show, pair)
                 raise OptionError(
                     f"rx.same_bits: '{function}' has different signatures: {what[:-1]} {place} is {first} in {_FIRST} "
                     f"and {second} in {_SECOND}"
@@ -98,11 +98,11 @@ def _are_alike(one: PassedValue, other: PassedValue) -> bool:
     return all(a == b or not (isinstance(a, int) and isinstance(b, int)) for a, b in pairs)
 
 
-def _shown(value: PassedValue) -> str:
+def _show(value: PassedValue) -> str:
     return f"{value.holds or value.dtype} {list(value.shape)}" if value.kind == "tensor" else f"a {value.kind}"
 
 
-def _called(program: Executable, name: str, function: str, arguments: Sequence[object]) -> list[Any]:
+def _call(program: Executable, name: str, function: str, arguments: Sequence[object]) -> list[Any]:
     """Return the results of a call as a flat list of arrays. The call gets copies of the arguments."""
     signature = parse_signature(program.signature(function))
     try:

@@ -121,20 +121,20 @@ class _Trial:
         if self._subject.codegens and not self._is_matched():
             return self._verdict("not taken", _why_not(self._journal.facts))
         try:
-            executable = self._compiled(self._subject.codegens)
+            executable = self._compile(self._subject.codegens)
         except RelaxError as error:
             return self._verdict("right" if self._has_no_result() else "refused", _words(error))
         except Exception as error:  # a bug, of whatever kind
             return self._verdict("error", f"{type(error).__name__} while compiling: {_words(error)}")
         if self._subject.codegens:
-            self._facts = _taken(self._journal.facts)
+            self._facts = _take(self._journal.facts)
             if failed := _failure_of_compile(self._journal.facts):
                 return self._verdict("error", failed)
             if not self._facts["taken"]:
                 return self._verdict("not taken", _why_not(self._journal.facts))
         else:
             self._facts = {"taken": _own_rules(self._journal.facts, self._subject.target)}
-        return self._with_bits(executable) if self._subject.compares_bits else self._called(executable)
+        return self._with_bits(executable) if self._subject.compares_bits else self._call(executable)
 
     def _with_bits(self, program: Program) -> Verdict:
         """Compare the bits of the program for other numbers of threads, CPUs, batches and schedules."""
@@ -168,10 +168,10 @@ class _Trial:
             return True
         if any(fact["kind"] == "partition" and fact["parts"] for fact in seen.facts):
             return True
-        self._journal, self._facts = seen, _taken(seen.facts)
+        self._journal, self._facts = seen, _take(seen.facts)
         return False
 
-    def _compiled(self, codegens: Sequence[str]) -> Program:
+    def _compile(self, codegens: Sequence[str]) -> Program:
         module, target = self._made.module, self._subject.target
         if makes_sources(target):
             with self._journal.recording():
@@ -194,7 +194,7 @@ class _Trial:
                 return False
         return bool(self._made.calls)
 
-    def _called(self, program: Program) -> Verdict:
+    def _call(self, program: Program) -> Verdict:
         isolated.enter(REFERENCE)
         wanted = []
         for number, arguments in enumerate(self._made.calls):
@@ -208,7 +208,7 @@ class _Trial:
         isolated.enter(CHECKED)
         worst = Error()
         for number, arguments, expected in wanted:
-            verdict, found = self._compared(program, arguments, expected)
+            verdict, found = self._compare(program, arguments, expected)
             if verdict is not None:
                 return verdict._replace(call=number)
             worst = max(worst, found, key=lambda each: each.ulp)
@@ -231,7 +231,7 @@ class _Trial:
         machine = Machine(self._expected.module.operation, around=None if noise is None else noise.around)
         return machine.call("main", list(arguments))
 
-    def _compared(
+    def _compare(
         self, program: Program, arguments: Sequence[ndarray], expected: list[ndarray]
     ) -> tuple[Verdict | None, Error]:
         first: list[ndarray] = []
@@ -254,9 +254,9 @@ class _Trial:
                 different = self._different(arguments, found, expected)
                 reason = f"call {number + 1} gives other results than the first: {different or 'bits differ'}"
                 return self._verdict("wrong" if different else "unsteady", reason), Error()
-        return self._used(program, arguments, first), error_of(first, expected)
+        return self._check_use(program, arguments, first), error_of(first, expected)
 
-    def _used(self, program: Program, arguments: Sequence[ndarray], first: Sequence[ndarray]) -> Verdict | None:
+    def _check_use(self, program: Program, arguments: Sequence[ndarray], first: Sequence[ndarray]) -> Verdict | None:
         """Check further use of a model's program that gives the right results. Return a verdict for a fault."""
         if self._case.group != "models" or isinstance(program, CProgram):
             return None
@@ -329,10 +329,10 @@ class _Trial:
     def _with_times(self, verdict: Verdict, program: Program) -> Verdict:
         if not self._subject.is_timed:
             return verdict
-        alone = self._compiled(())
-        return verdict._replace(seconds=self._timed(program), target_seconds=self._timed(alone))
+        alone = self._compile(())
+        return verdict._replace(seconds=self._time(program), target_seconds=self._time(alone))
 
-    def _timed(self, program: Program) -> float | None:
+    def _time(self, program: Program) -> float | None:
         """Return the shortest time of some calls."""
         if isinstance(program, CProgram):
             return None
@@ -355,7 +355,7 @@ def _declared(subject: Subject, setup: Setup) -> dict[str, str]:
     return {name: why for codegen in codegens for name, why in codegen.deviations.items() if name in names}
 
 
-def _taken(facts: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+def _take(facts: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     given = [fact for fact in facts if fact["kind"] == "partition"]
     made = {fact["name"]: fact for fact in facts if fact["kind"] == "external"}
     parts = [(fact, name) for fact in given for name in fact["parts"] if not made.get(name, {}).get("reason")]

@@ -58,7 +58,7 @@ def are_same(one: Sequence[ndarray], other: Sequence[ndarray]) -> bool:
 def change_in_use(executable: Executable, arguments: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
     """Describe a use in which a call gives other bits than expected, or return ""."""
     placed = [guarded(array, at_end=True) for array in arguments]
-    again = _loaded(executable)
+    again = _load(executable)
     return (
         _check_threads(executable, placed, expected)
         or ("" if are_same(called(again, placed, PATTERNS[1]), expected) else "saved and loaded, it gives other bits")
@@ -66,7 +66,7 @@ def change_in_use(executable: Executable, arguments: Sequence[ndarray], expected
     )
 
 
-def _loaded(executable: Executable) -> Executable:
+def _load(executable: Executable) -> Executable:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "program.rxa"
         executable.save(path)
@@ -153,7 +153,7 @@ def fault_without_memory(executable: Executable, arguments: Sequence[ndarray], e
     """Describe a call's behaviour without memory unless it raises MemoryError or succeeds. Return "" if it does."""
     placed = [guarded(array, at_end=True) for array in arguments]
     for limit in _LIMITS if _page(executable) is None else (_full_device,):
-        again = _loaded(executable)
+        again = _load(executable)
         function = again.copying()["main"]  # the code is loaded, but the arena is not
         tensors = list(map(tensor, placed))
         try:

@@ -47,8 +47,8 @@ def _run(arguments: Arguments, stdout: TextIO, stderr: TextIO) -> int:
     for path in written.values():
         refuse_unwritable(path)
     refuse_overwriting(written, [source, arguments["data"], *filter(None, [arguments["evaluate"]])])
-    quantized = _quantized(source, arguments, stderr)
-    files = {output: _encoded(quantized.module, output, arguments["function"])}
+    quantized = _quantize(source, arguments, stderr)
+    files = {output: _encode(quantized.module, output, arguments["function"])}
     if arguments["json"] is not None:
         files[arguments["json"]] = (json.dumps(quantized.report.to_dict(), indent=1) + "\n").encode()
     if arguments["html"] is not None:
@@ -58,7 +58,7 @@ def _run(arguments: Arguments, stdout: TextIO, stderr: TextIO) -> int:
     return 0
 
 
-def _quantized(source: str, arguments: Arguments, stderr: TextIO) -> Quantized:
+def _quantize(source: str, arguments: Arguments, stderr: TextIO) -> Quantized:
     from relax_mlir.tools.common.models import read_model
     from relax_mlir.tools.compile.progress import Progress
 
@@ -104,7 +104,7 @@ def _quantized(source: str, arguments: Arguments, stderr: TextIO) -> Quantized:
     return quantized
 
 
-def _encoded(module: Module, path: str, function: str) -> bytes:
+def _encode(module: Module, path: str, function: str) -> bytes:
     """Return the file's bytes in the format of its ending."""
     if (ending := os.path.splitext(path)[1]) == ".mlirbc":
         return module.bytecode()

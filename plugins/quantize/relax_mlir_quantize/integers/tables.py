@@ -79,14 +79,14 @@ def emit_table(to: LayerEmission, core: Operation) -> Value:
     data = to.single(core.operands[0], "x")
     if to.how.table is None and bit_width(data.dtype) > 8:
         raise to.fail(f"x is {data.dtype}, so its table has {2 ** bit_width(data.dtype)} entries: state them by table=")
-    entries = _stated(to, data) if to.how.table is not None else _computed(to, core, data)
+    entries = _read_stated(to, data) if to.how.table is not None else _compute(to, core, data)
     low, _ = limits_of(data.dtype)
     index = as_i32(data.numbers)
     index = relax.subtract(index, const(low, "int32")) if low else index
     return relax.take(const(entries, to.dtype), index, axis=0)
 
 
-def _stated(to: LayerEmission, data: Integers) -> ndarray:
+def _read_stated(to: LayerEmission, data: Integers) -> ndarray:
     x, y = (float(data.scale), int(data.zero), data.dtype), (to.scale, to.zero, to.dtype)
     try:
         with blaming_at(f"relax-requantize: {to.op!r}: table=", to.how.table, to.quantize, OptionError):
@@ -95,7 +95,7 @@ def _stated(to: LayerEmission, data: Integers) -> ndarray:
         raise to.fail(error.message) from None
 
 
-def _computed(to: LayerEmission, core: Operation, data: Integers) -> ndarray:
+def _compute(to: LayerEmission, core: Operation, data: Integers) -> ndarray:
     """Return the function of each number, rounded once."""
     import numpy
 

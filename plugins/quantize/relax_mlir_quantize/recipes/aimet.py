@@ -112,7 +112,7 @@ class _Configuration:
         own = self._own(name)
         if not self._flag(name, "is_output_quantized") and not self._flag(name, "is_input_quantized"):
             return None
-        if (fixed := self._fixed(name, kind, own)) is not None:
+        if (fixed := self._read_fixed(name, kind, own)) is not None:
             return fixed
         data = self._activations(name)
         types: dict[str, Any] = {"x": data}
@@ -196,7 +196,7 @@ class _Configuration:
                 widths.append(given["bitwidth"])
         return list(dict.fromkeys(widths))
 
-    def _fixed(self, name: str, kind: str, own: Mapping[str, object]) -> Fixed | None:
+    def _read_fixed(self, name: str, kind: str, own: Mapping[str, object]) -> Fixed | None:
         names = ("op_type", name, "encoding_constraints")
         limits = self._file.check_names(own.get("encoding_constraints", {}), ("min", "max"), names)
         for key, number in limits.items():

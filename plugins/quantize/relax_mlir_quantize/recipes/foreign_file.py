@@ -45,18 +45,18 @@ class ForeignFile:
 
     def fail(self, names: Sequence[object], problem: str) -> RelaxError:
         """Return an error about the value at these names, from the outermost to the innermost."""
-        return RelaxError(self._told(names, problem))
+        return RelaxError(self._locate(names, problem))
 
     def warn(self, names: Sequence[object], problem: str) -> None:
         """Note a value that a recipe cannot express, for `tell`."""
-        self._notes.setdefault(self._told(names, problem))
+        self._notes.setdefault(self._locate(names, problem))
 
     def tell(self) -> None:
         """Warn about all values that were noted."""
         for note in self._notes:
             warnings.warn(note, UserWarning, stacklevel=_CALLER)
 
-    def _told(self, names: Sequence[object], problem: str) -> str:
+    def _locate(self, names: Sequence[object], problem: str) -> str:
         at = 0
         for name in names:
             at = (

@@ -163,8 +163,8 @@ class _Reader:
             return None
         name = f"{'u' if kind == 'UINT' else 'i'}{bits}"
         found = []
-        for granularity in _listed(given.get("granularity", "TENSORWISE")):
-            for is_symmetric in _listed(given.get("symmetric", True)):
+        for granularity in _list(given.get("granularity", "TENSORWISE")):
+            for is_symmetric in _list(given.get("symmetric", True)):
                 if not isinstance(is_symmetric, bool):
                     raise self._file.fail((*names, "symmetric"), f"expected true or false, got {is_symmetric!r:.40}")
                 words = " symmetric" if is_symmetric else ""
@@ -207,7 +207,7 @@ class _Reader:
         data = tuple(dict.fromkeys(activation for type_ in types for activation in type_.activations))
         weights = tuple(dict.fromkeys(weight for type_ in types for weight in type_.weights))
         if operator in _FIXED and data and "dynamic" not in data[0]:
-            return _fixed(operator, kind, data[0].split()[0])
+            return _make_fixed(operator, kind, data[0].split()[0])
         operands: dict[str, Any] = {"x": data} if data else {}
         for name in operands_of(kind):
             if name == "w":
@@ -221,11 +221,11 @@ class _Reader:
         return Op(kind, pattern=layer_pattern(kind, (("relax.nn.relu",), ("relax.clip",))), **operands)
 
 
-def _listed(value: object) -> list[object]:
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def _fixed(operator: str, kind: str, name: str) -> Fixed:
+def _make_fixed(operator: str, kind: str, name: str) -> Fixed:
     steps, zero = _FIXED[operator]
     if name == "i16":
         return Fixed(kind, scale=1 / 32768, type="i16 symmetric")

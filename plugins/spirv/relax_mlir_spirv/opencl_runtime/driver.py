@@ -134,14 +134,14 @@ class OpenclDriver:
 
         Numbers are passed as 64 bits: handles have 64 bits, and the callee reads narrower ones from them.
         """
-        status = self._function(name)(*map(_passed, arguments))
+        status = self._function(name)(*map(_pass, arguments))
         if name not in _VOID and status:
             raise OpenclError(f"{name}: {status_text(status)}", status)
 
     def made(self, name: str, *arguments: object) -> int:
         """Return the handle that a function creates. The function's last argument receives its status."""
         status = ctypes.c_int32()
-        handle = self._function(name)(*map(_passed, arguments), ctypes.byref(status))
+        handle = self._function(name)(*map(_pass, arguments), ctypes.byref(status))
         if status.value:
             raise OpenclError(f"{name}: {status_text(status.value)}", status.value)
         return handle or 0
@@ -221,7 +221,7 @@ class OpenclDriver:
         return answer.raw
 
 
-def _passed(argument: object) -> object:
+def _pass(argument: object) -> object:
     return ctypes.c_uint64(argument) if isinstance(argument, int) else argument
 
 

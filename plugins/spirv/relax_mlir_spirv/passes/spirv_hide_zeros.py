@@ -38,7 +38,7 @@ class HideZeros(Pass):
                         for place, operand in enumerate(list(operation.operands)):
                             known = _constant(operand)
                             if known == 0:
-                                operation.operands[place] = _hidden(operand, is_negative=math.copysign(1.0, known) < 0)
+                                operation.operands[place] = _hide(operand, is_negative=math.copysign(1.0, known) < 0)
 
 
 def _constant(value: Value) -> float | None:
@@ -56,7 +56,7 @@ def _constant(value: Value) -> float | None:
     return found
 
 
-def _hidden(zero: Value, *, is_negative: bool) -> Value:
+def _hide(zero: Value, *, is_negative: bool) -> Value:
     """Return a zero from the bits of the block index in the third dimension, which has size 1."""
     element: Type = zero.type.element_type if is_vector(zero) else zero.type
     place = result_of("gpu.block_id", [], ir.IndexType.get(), dimension=ir.Attribute.parse("#gpu<dim z>"))

@@ -67,12 +67,12 @@ class LowerMemory(Pass):
     def run(self, op: Operation) -> None:
         with op.context:
             for module in kernel_modules(op):
-                shared = _shared(module)
+                shared = _share(module)
                 for kernel in kernels_of(module):
                     _Kernel(kernel, self.api, shared).lower()
 
 
-def _shared(module: Operation) -> dict[str, tuple[Type, Type]]:
+def _share(module: Operation) -> dict[str, tuple[Type, Type]]:
     """Replace the blocks' memory by variables. Return their types and element types by name."""
     found: dict[str, tuple[Type, Type]] = {}
     for operation in [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "memref.global"]:

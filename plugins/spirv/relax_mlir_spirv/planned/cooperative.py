@@ -176,12 +176,12 @@ class CooperativeKernel(Kernel):
             for row, where in enumerate(self._rows_in_matrix()):
                 own = load(memory, [self.subgroup, where, self._column_in_matrix()], self.tile.lanes)
                 result = (place // vectors * self.matrices.rows_of_thread + row) * vectors + place % vectors
-                results[result] = self._added(first[result], own)
+                results[result] = self._add(first[result], own)
             if place + 1 < len(sums):
                 wait_for_block()
         return results
 
-    def _added(self, first: Value, own: Value) -> Value:
+    def _add(self, first: Value, own: Value) -> Value:
         name = "arith.addf" if KINDS[self.matrices.factors].total == "f32" else "arith.addi"
         return result_of(name, [first, own], own.type)
 

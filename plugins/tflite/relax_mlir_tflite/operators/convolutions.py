@@ -67,7 +67,7 @@ def with_bias(node: TfliteNode, tensor: Tensor, index: int) -> Tensor:
     return activated(node, tensor)
 
 
-def _around(data: Value, windows: Windows) -> tuple[Value, list[int]]:
+def _pad(data: Value, windows: Windows) -> tuple[Value, list[int]]:
     """Return the data and the padding for a convolution.
 
     If the padding is dynamic, the data is padded here and the convolution has no padding.
@@ -92,7 +92,7 @@ def _convolve(
     if not channels or own % channels:
         raise node.fail(f"data of {own} channels and weights of {channels} do not fit")
     windows = windows_of(node, spatial, kernel)
-    data, padding = _around(node.value(0), windows)
+    data, padding = _pad(node.value(0), windows)
     made = function(
         data.ssa,
         weight,
@@ -133,7 +133,7 @@ def depthwise_conv2d(node: TfliteNode) -> Outputs:
     shape = [height, width, outputs, 1]
     weight = _rearrange_weights(node, 2, lambda array: array.reshape(shape), lambda x: sizes.reshaped(x, shape))
     windows = windows_of(node, spatial, (height, width))
-    data, padding = _around(node.value(0), windows)
+    data, padding = _pad(node.value(0), windows)
     made = relax.nn.conv2d(
         data.ssa,
         weight,

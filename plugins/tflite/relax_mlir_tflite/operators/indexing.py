@@ -95,10 +95,10 @@ def dynamic_update_slice(node: TfliteNode) -> Outputs:
         places = along if places is None else relax.add(places, along)
         flat_size = sizes.times(flat_size, own[axis])
     assert places is not None
-    return _written(node, made, sizes.broadcast(places, written), flat_size)
+    return _write(node, made, sizes.broadcast(places, written), flat_size)
 
 
-def _written(node: TfliteNode, update: Tensor, places: Tensor, count: sizes.Size) -> Tensor:
+def _write(node: TfliteNode, update: Tensor, places: Tensor, count: sizes.Size) -> Tensor:
     """Write elements to the flattened data of `count` elements, at flat indices, and restore the shape."""
     flat = sizes.reshaped(node.tensor(0), [count])
     made = relax.scatter_elements(flat, relax.flatten(places), relax.flatten(update), axis=0)

@@ -134,7 +134,7 @@ class Lstm:
         sums = {gate: part(total, 1, place * size, (place + 1) * size) for place, gate in enumerate(self.gates)}
         forget = self._gate(sums[1], 1, cell)
         kept = relax.subtract(const(1, "f32"), forget) if self.is_coupled else self._gate(sums[0], 0, cell)
-        new = self.activation(self._normalized(sums[2], 2))
+        new = self.activation(self._normalize(sums[2], 2))
         cell = relax.add(relax.multiply(forget, cell), relax.multiply(kept, new))
         cell = relax.clip(cell, -self.cell_clip, self.cell_clip) if self.cell_clip > 0 else cell
         return [self._project(relax.multiply(self._gate(sums[3], 3, cell), self.activation(cell))), cell]
@@ -143,9 +143,9 @@ class Lstm:
         place = self.places.peepholes + {0: 0, 1: 1, 3: 2}[gate]
         if self.node.has(place):
             total = relax.add(total, relax.multiply(cell, self.node.tensor(place)))
-        return relax.sigmoid(self._normalized(total, gate))
+        return relax.sigmoid(self._normalize(total, gate))
 
-    def _normalized(self, total: Tensor, gate: int) -> Tensor:
+    def _normalize(self, total: Tensor, gate: int) -> Tensor:
         if not self._has_norms or self.places.norms is None:
             return total
         centered = relax.subtract(total, relax.mean(total, axis=[-1], keepdims=True))

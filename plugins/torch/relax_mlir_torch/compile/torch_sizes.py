@@ -50,7 +50,7 @@ class SymbolReadings:
     def function(self, groups: Sequence[SizeGroup]) -> Callable[[Sequence[Any]], Sequence[Any]]:
         """Return a function from the values of a call to the numeric sizes."""
         lines = [f"    {symbol} = {self._found[symbol]}" for symbol in sorted(_symbols_of_groups(groups))]
-        text = "\n".join(["def sizes(values):", *lines, f"    return {_shown(groups)}"])
+        text = "\n".join(["def sizes(values):", *lines, f"    return {_show(groups)}"])
         defined: dict[str, Any] = {"math": math}
         exec(text, defined)  # the text has only torch's expressions and numbers
         found: Callable[[Sequence[Any]], Sequence[Any]] = defined["sizes"]
@@ -66,12 +66,12 @@ def _symbols_of_groups(groups: Sequence[SizeGroup]) -> set[str]:
     return symbols_of([size for group in groups for part in group for size in part])
 
 
-def _shown(sizes: Any) -> str:
+def _show(sizes: Any) -> str:
     """Format sizes as nested tuples in Python."""
     from torch.utils._sympy.printers import PythonPrinter
 
     if isinstance(sizes, Sequence):
-        return f"({''.join(f'{_shown(size)}, ' for size in sizes)})"
+        return f"({''.join(f'{_show(size)}, ' for size in sizes)})"
     expression = expression_of(sizes)
     return str(expression if isinstance(expression, int) else PythonPrinter().doprint(expression))
 

@@ -119,12 +119,12 @@ def _while(node: TorchNode, has_rows: bool) -> tuple[list[Value], list[Value]]:
 
 def _or_first(rows: Value, first: Value) -> Value:
     """Return the rows, or the first state as the only row if there are none."""
-    both = _behind(first, rows)
+    both = _prepend(first, rows)
     start = sizes.smaller(sizes.size_of(rows.ssa, 0), 1)
     return Value(ssa=sizes.sliced(Value(ssa=both), {0: (start, OPEN, 1)}))
 
 
-def _behind(first: Value, rows: Value) -> Tensor:
+def _prepend(first: Value, rows: Value) -> Tensor:
     """Return the rows with another row in front."""
     return relax.concat([relax.expand_dims(first.ssa, axis=[0]), rows.ssa], axis=0)
 
@@ -182,7 +182,7 @@ def associative_scan(node: TorchNode) -> Outputs:
     _, rows = build_loop(
         LoopSpec(node, step, scalar_of(node, Value(ssa=relax.subtract(count, const(1, "i64"))))), firsts
     )
-    made = [_behind(first, row) for first, row in zip(firsts, rows, strict=True)]
+    made = [_prepend(first, row) for first, row in zip(firsts, rows, strict=True)]
     return _as_before([Value(ssa=each) for each in made], scanned)
 
 

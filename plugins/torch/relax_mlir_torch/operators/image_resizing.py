@@ -42,7 +42,7 @@ def antialiased(node: TorchNode) -> Outputs:
         return node.tensor(0)
     if is_float(node.dtype):
         return smoothed(node.tensor(0), changed, settings)
-    return _of_bytes(node, changed, lambda data, along: smoothed(data, [along], settings))
+    return _resize_bytes(node, changed, lambda data, along: smoothed(data, [along], settings))
 
 
 def _with_corners(node: TorchNode, along: Along) -> Along:
@@ -118,10 +118,10 @@ def _interpolate(node: TorchNode, settings: Settings) -> Tensor:
     alongs = _alongs(node)
     if is_float(node.dtype):
         return _resize(node.tensor(0), alongs, settings)
-    return _of_bytes(node, alongs, lambda data, along: _resize(data, [along], settings))
+    return _resize_bytes(node, alongs, lambda data, along: _resize(data, [along], settings))
 
 
-def _of_bytes(node: TorchNode, alongs: Sequence[Along], resize: Callable[[Tensor, Along], Tensor]) -> Tensor:
+def _resize_bytes(node: TorchNode, alongs: Sequence[Along], resize: Callable[[Tensor, Along], Tensor]) -> Tensor:
     """Resize bytes as torch does: the last dimension first, with intermediate results rounded to bytes."""
     data = node.tensor(0, "f32")
     for along in reversed(alongs):

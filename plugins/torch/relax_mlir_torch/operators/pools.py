@@ -53,7 +53,7 @@ def _windows(node: TorchNode, count: int) -> Windows:
     return Windows(*(tuple(each) for each in (kernel, strides, gaps, pads, pads)))
 
 
-def _pooled(kind: str, data: Tensor, windows: Windows, **settings: bool) -> Tensor:
+def _emit_pool(kind: str, data: Tensor, windows: Windows, **settings: bool) -> Tensor:
     return relax.dialect.ops[f"nn.{kind}_pool{len(windows.kernel)}d"](
         data,
         pool_size=windows.kernel,
@@ -68,7 +68,7 @@ def _pooled(kind: str, data: Tensor, windows: Windows, **settings: bool) -> Tens
 def max_pool(node: TorchNode) -> Outputs:
     count = count_of(node)
     data = batched(node, node.tensor(0), count)
-    made = _pooled("max", data, _windows(node, count), ceil_mode=node.bool("ceil_mode"))
+    made = _emit_pool("max", data, _windows(node, count), ceil_mode=node.bool("ceil_mode"))
     return as_given(node, made, count)
 
 
@@ -100,11 +100,11 @@ def avg_pool(node: TorchNode) -> Outputs:
     has_ceil, divisor = node.bool("ceil_mode"), node.int("divisor_override", None)
     if divisor is not None:
         wide = covering(windows) if has_ceil else windows
-        means = _pooled("avg", cast(data, _wide(dtype)), wide, count_include_pad=True)
+        means = _emit_pool("avg", cast(data, _wide(dtype)), wide, count_include_pad=True)
         share = math.prod(windows.kernel) / divisor
         return as_given(node, cast(relax.multiply(means, const(share, _wide(dtype))), dtype), count)
     counts_padding = node.bool("count_include_pad", True)
-    made = _pooled("avg", data, windows, ceil_mode=has_ceil, count_include_pad=counts_padding)
+    made = _emit_pool("avg", data, windows, ceil_mode=has_ceil, count_include_pad=counts_padding)
     return as_given(node, made, count)
 
 
@@ -123,7 +123,7 @@ def adaptive_avg_pool(node: TorchNode) -> Outputs:
     _refuse_integers(node)
     count = count_of(node)
     data = batched(node, node.tensor(0), count)
-    own, wanted = sizes.sizes_of(Value(ssa=data))[2:], _wanted(node, count)
+    own, wanted = sizes.sizes_of(Value(ssa=data))[2:], _read_sizes(node, count)
     if all(each == 0 for each in wanted):
         return sizes.zeros(node.sizes_of_result, node.dtype)
     changed = [axis for axis, (size, each) in enumerate(zip(own, wanted, strict=True)) if size != each]
@@ -138,7 +138,7 @@ def adaptive_avg_pool(node: TorchNode) -> Outputs:
     return as_given(node, data, count)
 
 
-def _wanted(node: TorchNode, count: int) -> list[sizes.Size]:
+def _read_sizes(node: TorchNode, count: int) -> list[sizes.Size]:
     given = node.sizes("output_size")
     return given * count if len(given) == 1 else given
 
@@ -182,14 +182,14 @@ def adaptive_max_pool(node: TorchNode) -> Outputs:
     """
     _refuse_integers(node)
     count = count_of(node)
-    data, wanted = batched(node, node.tensor(0), count), _wanted(node, count)
+    data, wanted = batched(node, node.tensor(0), count), _read_sizes(node, count)
     own = sizes.sizes_of(Value(ssa=data))[2:]
     if all(isinstance(size, int) and each and size % each == 0 for size, each in zip(own, wanted, strict=True)):
         kernel = tuple(size // each for size, each in zip(own, wanted, strict=True))
         none = (0,) * count
         windows = Windows(kernel, kernel, (1,) * count, none, none)
         if not node.is_wanted[1]:
-            return [as_given(node, _pooled("max", data, windows), count), None]
+            return [as_given(node, _emit_pool("max", data, windows), count), None]
         maxima = maxima_and_places(data, _places(data, count), windows, wanted, takes_nan=True)
         return [as_given(node, tensor, count) for tensor in maxima]
     values = _gather(data, own, wanted)

@@ -48,7 +48,7 @@ def _quantize(data: Tensor, scales: Scales, low: int, high: int, dtype: str) -> 
 def unlimited(data: Tensor, scales: Scales, wide: str, *, is_rounded: bool) -> Tensor:
     """Return the quantized values before clamping, as floats of the type `wide`."""
     inverse = relax.divide(const(1, wide), cast(under(scales.scale, scales, data), wide))  # As torch rounds it.
-    total = relax.multiply(cast(_in_blocks(data, scales), wide), inverse)
+    total = relax.multiply(cast(_split(data, scales), wide), inverse)
     total = relax.round(total) if is_rounded else total
     if scales.zero_point is None:
         return total
@@ -61,7 +61,7 @@ def _dequantize(data: Tensor, scales: Scales, dtype: str) -> Tensor:
         scale = _parameter(scales.scale, "f32")
         return relax.dequantize(data, scale, zero_point, axis=scales.axis, out_dtype=dtype)
     wide = "f64" if dtype == "f64" else "f32"
-    total = cast(_in_blocks(data, scales), wide)
+    total = cast(_split(data, scales), wide)
     if scales.zero_point is not None:
         total = relax.subtract(total, cast(under(scales.zero_point, scales, data), wide))
     made = cast(relax.multiply(total, cast(under(scales.scale, scales, data), wide)), dtype)
@@ -99,7 +99,7 @@ def _parameter(tensor: Tensor, dtype: str) -> Tensor:
     return const(elements.astype(storage_dtype(dtype)), dtype)
 
 
-def _in_blocks(data: Tensor, scales: Scales) -> Tensor:
+def _split(data: Tensor, scales: Scales) -> Tensor:
     """Split each dimension into [blocks, elements of a block]."""
     if scales.blocks is None:
         return data
@@ -130,10 +130,10 @@ def single(node: TorchNode, key: str, dtype: str) -> Tensor:
 
 
 def _per_tensor(node: TorchNode, dtype: str) -> Scales:
-    return Scales(single(node, "scale", "f32"), single(node, "zero_point", _kept(dtype)))
+    return Scales(single(node, "scale", "f32"), single(node, "zero_point", _choose_zero_type(dtype)))
 
 
-def _kept(dtype: str) -> str:
+def _choose_zero_type(dtype: str) -> str:
     """Return the type of zero points for elements of a type."""
     return dtype if bit_width(dtype) <= 16 else "i32"
 
@@ -342,7 +342,7 @@ def choose_qparams_affine(node: TorchNode) -> Outputs:
     """Compute parameters of each block from its smallest and largest element."""
     kind, info = node.string("mapping_type"), node.results[0]
     shape, blocks = sizes.sizes_of(node.value(0)), node.sizes("block_size")
-    apart = _in_blocks(node.tensor(0, "f32"), Scales(node.tensor(0), None, 0, blocks))
+    apart = _split(node.tensor(0, "f32"), Scales(node.tensor(0), None, 0, blocks))
     axes = list(range(1, 2 * len(shape), 2))
     least, most = (relax.dialect.ops[name](apart, axis=axes) for name in ("min", "max"))
     low, high = node.int("quant_min", None), node.int("quant_max", None)

@@ -192,7 +192,7 @@ def windows(node: TorchNode) -> Outputs:
 @register_torch("aten::as_strided", "aten::as_strided_copy")
 def as_strided(node: TorchNode) -> Outputs:
     """Convert as_strided: read elements at computed positions of the memory that torch would use."""
-    row, _ = _in_a_row(node)
+    row, _ = _flatten(node)
     sizes_of_result = node.sizes_of_result
     return sizes.reshaped(relax.take(row, _places_in_row(node, sizes_of_result), axis=0), sizes_of_result)
 
@@ -200,7 +200,7 @@ def as_strided(node: TorchNode) -> Outputs:
 @register_torch("aten::as_strided_scatter")
 def as_strided_scatter(node: TorchNode) -> Outputs:
     """Convert as_strided_scatter: replace the elements at these positions."""
-    row, order = _in_a_row(node)
+    row, order = _flatten(node)
     wanted, own = sizes.sizes_of(node.value("src")), node.sizes_of_result
     elements = sizes.reshaped(node.tensor("src", node.dtype), [sizes.product(wanted)])
     places = sizes.reshaped(_places_in_row(node, wanted), [sizes.product(wanted)])
@@ -209,11 +209,11 @@ def as_strided_scatter(node: TorchNode) -> Outputs:
     return _permute(in_order, [order.index(axis) for axis in range(len(order))])
 
 
-def _in_a_row(node: TorchNode) -> tuple[Tensor, list[int]]:
+def _flatten(node: TorchNode) -> tuple[Tensor, list[int]]:
     """Return the elements in the order of torch's memory, and the dimensions from the outermost one there."""
     meta: Any = node.metas["self"]
     shape, strides = ([node.expressions.size(each) for each in held] for held in (meta.shape, meta.stride()))
-    if (order := _in_memory(shape, strides)) is None:
+    if (order := _order_dims(shape, strides)) is None:
         raise node.fail("the tensor's elements are not adjacent in memory: call contiguous() on it first")
     return sizes.reshaped(_permute(node.value(0), order).ssa, [sizes.product(shape)]), order
 
@@ -236,7 +236,7 @@ def _places_in_row(node: TorchNode, wanted: Sequence[sizes.Size]) -> Tensor:
     return places
 
 
-def _in_memory(shape: Sequence[sizes.Size], strides: Sequence[sizes.Size]) -> list[int] | None:
+def _order_dims(shape: Sequence[sizes.Size], strides: Sequence[sizes.Size]) -> list[int] | None:
     """Return the dimensions from the outermost in memory, or None if the memory has gaps or the order is unknown."""
     order = list(range(len(shape)))
     if all(isinstance(stride, int) for stride in strides):

@@ -41,7 +41,7 @@ class Reduce:
         first = _FIRST.get(self.name, 0.0) if self.initial is None else self.initial
 
         def join(i: Number) -> None:
-            out.fill(lambda j: self._joined(out[j], data[i, j]))
+            out.fill(lambda j: self._join(out[j], data[i, j]))
 
         out.fill(lambda j: out.real(first))
         loops.for_range(begin, end, join)
@@ -52,7 +52,7 @@ class Reduce:
         divisor = count.to("i64").to(str(out.element))
         out.fill(lambda j: out[j] / divisor)
 
-    def _joined(self, one: Number, other: Number) -> Number:
+    def _join(self, one: Number, other: Number) -> Number:
         if self.name in ("max", "min"):
             return (maximum if self.name == "max" else minimum)(one, other)
         return one * other if self.name == "prod" else one + other

@@ -104,7 +104,7 @@ _MODES = {"reflection": "reflect", "replication": "replicate", "_pad": "circular
 @register_torch("aten::constant_pad_nd", "aten::pad")
 def pad(node: TorchNode) -> Outputs:
     fill = node.get("value")
-    return _padded(node, node.string("mode", "constant"), 0 if fill is None else fill)
+    return _emit_pad(node, node.string("mode", "constant"), 0 if fill is None else fill)
 
 
 @register_torch(
@@ -112,10 +112,10 @@ def pad(node: TorchNode) -> Outputs:
     "aten::replication_pad2d", "aten::replication_pad3d", "aten::_pad_circular",
 )  # fmt: skip
 def pad_by_own_elements(node: TorchNode) -> Outputs:
-    return _padded(node, next(mode for name, mode in _MODES.items() if node.op.startswith(f"aten::{name}")), 0)
+    return _emit_pad(node, next(mode for name, mode in _MODES.items() if node.op.startswith(f"aten::{name}")), 0)
 
 
-def _padded(node: TorchNode, mode: str, fill: float | Value) -> Tensor | Value:
+def _emit_pad(node: TorchNode, mode: str, fill: float | Value) -> Tensor | Value:
     """Pad a tensor. torch lists widths from the last dimension to the first."""
     x, rank = node.value(0), node.rank(0)
     widths = node.sizes("padding" if "padding" in node.arguments else "pad")

@@ -83,13 +83,13 @@ class TensorReader:
         if device == "meta":
             tensor = torch.empty_strided(layout.sizes, layout.strides, dtype=layout.dtype, device="meta")
         else:
-            tensor = self._strided(name, folder + record, layout)
+            tensor = self._read_strided(name, folder + record, layout)
         requires_grad = meta.get("requires_grad") is True
         if entry.get("is_param") is True:
             return torch.nn.Parameter(tensor, requires_grad=requires_grad)
         return tensor.requires_grad_(requires_grad)
 
-    def _strided(self, name: str, record: str, layout: _TensorPlace) -> torch.Tensor:
+    def _read_strided(self, name: str, record: str, layout: _TensorPlace) -> torch.Tensor:
         import torch
 
         size = self._records.size(record)

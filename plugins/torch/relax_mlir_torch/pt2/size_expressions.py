@@ -64,24 +64,24 @@ class _SizeParser:
         import sympy
 
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            return self._checked(*self._called(node.func.id, node))
+            return self._check(*self._call(node.func.id, node))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             operand, terms = self.read(node.operand)
             return -operand, terms
         if isinstance(node, ast.Constant) and type(node.value) is int:
-            return self._checked(sympy.Integer(node.value), 1)
+            return self._check(sympy.Integer(node.value), 1)
         if isinstance(node, ast.Name):
-            return self._named(node.id), 1
+            return self._name(node.id), 1
         self._refuse()
 
-    def _named(self, name: str) -> Any:
+    def _name(self, name: str) -> Any:
         """Return the constant or the plain symbol of a name."""
         import sympy
 
         constants = {"true": sympy.true, "false": sympy.false, "oo": sympy.oo}
         return constants[name] if name in constants else sympy.Symbol(self._symbol(name))
 
-    def _called(self, name: str, node: ast.Call) -> tuple[Any, int]:
+    def _call(self, name: str, node: ast.Call) -> tuple[Any, int]:
         import sympy
 
         if name == "Symbol":
@@ -139,7 +139,7 @@ class _SizeParser:
         ):
             self._refuse()
 
-    def _checked(self, expression: Any, terms: int) -> tuple[Any, int]:
+    def _check(self, expression: Any, terms: int) -> tuple[Any, int]:
         digits = [expression.p, expression.q] if getattr(expression, "is_Rational", False) else []
         if terms > _MOST_TERMS or any(int(digit).bit_length() > _MOST_BITS for digit in digits):
             refuse(f"the symbolic size {shortened(self._text)} is too large")

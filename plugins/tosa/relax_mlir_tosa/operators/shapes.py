@@ -16,7 +16,7 @@ def as_value(found: Sequence[Size]) -> Value:
     return known(objects(found)) if sizes.is_known(*found) else Value(ssa=sizes.as_tensor(found))
 
 
-def _of_pairs(function: Callable[[Size, Size], Size]) -> Convert:
+def _make_pair_converter(function: Callable[[Size, Size], Size]) -> Convert:
     return lambda node: as_value(list(map(function, node.known_sizes(0), node.known_sizes(1))))
 
 
@@ -34,14 +34,14 @@ def _divide_up(left: Size, right: Size) -> Size:
 
 register_rows(
     {
-        "tosa.add_shape": _of_pairs(sizes.plus),
-        "tosa.sub_shape": _of_pairs(sizes.minus),
-        "tosa.mul_shape": _of_pairs(sizes.times),
-        "tosa.div_floor_shape": _of_pairs(sizes.divided),
-        "tosa.div_ceil_shape": _of_pairs(_divide_up),
-        "tosa.mod_shape": _of_pairs(_rest),
-        "tosa.max_shape": _of_pairs(sizes.larger),
-        "tosa.min_shape": _of_pairs(sizes.smaller),
+        "tosa.add_shape": _make_pair_converter(sizes.plus),
+        "tosa.sub_shape": _make_pair_converter(sizes.minus),
+        "tosa.mul_shape": _make_pair_converter(sizes.times),
+        "tosa.div_floor_shape": _make_pair_converter(sizes.divided),
+        "tosa.div_ceil_shape": _make_pair_converter(_divide_up),
+        "tosa.mod_shape": _make_pair_converter(_rest),
+        "tosa.max_shape": _make_pair_converter(sizes.larger),
+        "tosa.min_shape": _make_pair_converter(sizes.smaller),
         "tosa.exp2_shape": _make_shape_converter(lambda each: 1 << each),
         "tosa.log2_floor_shape": _make_shape_converter(lambda each: each.bit_length() - 1),
         "tosa.log2_ceil_shape": _make_shape_converter(lambda each: (each - 1).bit_length()),

@@ -24,7 +24,7 @@ def computed_again(
     (marked,) = end.operands
     copies: dict[Value, Value] = {}
     outside: dict[Value, None] = {}
-    for operation in _between(marked, varying):
+    for operation in _find_between(marked, varying):
         copy = operation.clone().operation
         for each in [copy, *operations_in(copy)]:
             for place, operand in enumerate(each.operands):
@@ -39,7 +39,7 @@ def computed_again(
     return list(zip(xs, inside([(copies[marked], arriving)], xs, outside), strict=True))
 
 
-def _between(marked: Value, varying: AbstractSet[Value]) -> list[Operation]:
+def _find_between(marked: Value, varying: AbstractSet[Value]) -> list[Operation]:
     """Return the operations that compute a value from the starts of checkpoints, in program order."""
     ordered: list[Operation] = []
     done: set[Value] = set()

@@ -123,7 +123,7 @@ class _Reverse:
 
         The traversal stops at the known values.
         """
-        path = self._between([value for value, _ in seeds], known)
+        path = self._find_path([value for value, _ in seeds], known)
         for value, seed in seeds:
             if value in self._varying:
                 self._add(value, relax.ones_like(value) if seed is None else seed)
@@ -141,7 +141,7 @@ class _Reverse:
                     raise located_error(error.message, operation.location, error.notes) from error.__cause__
         return [self._totals[x] if x in self._totals else zeros_for(x) for x in self._wanted]
 
-    def _between(self, ys: Sequence[Value], known: Iterable[Value]) -> list[tuple[Step, list[bool]]]:
+    def _find_path(self, ys: Sequence[Value], known: Iterable[Value]) -> list[tuple[Step, list[bool]]]:
         """Return the operations on the path from the xs to the ys, in order, with flags for operands that vary.
 
         The method also records the varying values.
@@ -170,13 +170,13 @@ class _Reverse:
         if backwards is not None:
             captured = [each for each in used if each in self._varying]
             for value, gradient in backwards(
-                DifferentiatedRegion(operation, arriving, captured, self._inside, self._options)
+                DifferentiatedRegion(operation, arriving, captured, self._derive, self._options)
             ):
                 if value in self._varying:
                     self._add(value, gradient)
             return
         if name == END:
-            again = computed_again(operation, arriving[0], self._varying, self._inside)
+            again = computed_again(operation, arriving[0], self._varying, self._derive)
             for value, gradient in again:
                 self._add(value, gradient)
             if again:
@@ -206,7 +206,7 @@ class _Reverse:
     def _pass_on_named(self, operation: Operation, arriving: list[Value | None]) -> bool:
         """Apply the rule to named sizes if it refuses sizes without a name. Returns False if there were none."""
         sizes = GradientCall(find_op(operation.name), operation, arriving).segments
-        pairs = with_named_sizes(operation, sizes, arriving, self._inside)
+        pairs = with_named_sizes(operation, sizes, arriving, self._derive)
         for value, gradient in pairs:
             if value in self._varying:
                 self._add(value, gradient)
@@ -220,7 +220,7 @@ class _Reverse:
             gradient = relax.add(known, gradient) if again is None else again.sum(known, gradient)
         self._totals[value] = gradient
 
-    def _inside(self, seeds: Sequence[tuple[Value, Value]], xs: Sequence[Value], known: Iterable[Value]) -> list[Value]:
+    def _derive(self, seeds: Sequence[tuple[Value, Value]], xs: Sequence[Value], known: Iterable[Value]) -> list[Value]:
         """Return the gradients within a region, with separate totals."""
         options = self._options._replace(replaces_loops=True)
         return _Reverse(xs, options, self._remembered).gradients(seeds, known)

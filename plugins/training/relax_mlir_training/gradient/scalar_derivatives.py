@@ -55,7 +55,7 @@ def _differentiate_by_operator(region: DifferentiatedRegion) -> Pairs:
     return [(operation.operands[place], gradient) for place, gradient in zip(floats, made, strict=True)]
 
 
-def _converted(region: DifferentiatedRegion) -> Pairs:
+def _differentiate_cast(region: DifferentiatedRegion) -> Pairs:
     (operand,) = region.operation.operands
     info = decode(operand.type)
     assert isinstance(info, ScalarInfo), operand
@@ -92,7 +92,7 @@ def _is_float(value: Value) -> bool:
 #: Derivatives of operations by name, as in CONTROL_FLOW.
 SCALARS: dict[str, Callable[[DifferentiatedRegion], Pairs]] = {
     **dict.fromkeys([*_SAME, *_FORMULAS], _differentiate_by_operator),
-    **dict.fromkeys(["arith.extf", "arith.truncf"], _converted),
+    **dict.fromkeys(["arith.extf", "arith.truncf"], _differentiate_cast),
     "tensor.extract": _differentiate_extract,
     "tensor.from_elements": _elements,
 }

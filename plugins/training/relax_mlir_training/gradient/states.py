@@ -158,18 +158,18 @@ class _State(NamedTuple):
     def read(self) -> Value:
         rows, sizes = (self.held.get((self.place, takes)) for takes in ("rows", "sizes"))
         if rows is not None:
-            return self._from_row(self._at(rows))
+            return self._from_row(self._read(rows))
         info = decode(self.type)
         assert isinstance(info, TensorInfo), info
-        shape = info.shape if sizes is None else relax.tensor_to_shape(self._at(sizes))
+        shape = info.shape if sizes is None else relax.tensor_to_shape(self._read(sizes))
         if self.place in self.bounds:
-            bounds = [relax.reshape(self._at(each), (1,)) for each in self.bounds[self.place]]
+            bounds = [relax.reshape(self._read(each), (1,)) for each in self.bounds[self.place]]
             elements = self.held[self.place, "elements"]
             flat = relax.dialect.ops["dynamic_strided_slice"](elements, *bounds, const([1], "i64"))
             return stated(relax.dialect.ops["reshape"](flat, shape), self.type)
         return stated(relax.dialect.ops["zeros"](shape, dtype=info.dtype), self.type)
 
-    def _at(self, column: Value) -> Value:
+    def _read(self, column: Value) -> Value:
         return relax.take(column, as_i64(self.turn).value, axis=0)
 
     def _from_row(self, row: Value) -> Value:

@@ -42,7 +42,7 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
     check_passes(edit, found, blocks[blocks.index(producer) : blocks.index(found)], between=[buffer])
     where = _limits_around(edit, found, producer)
     edit.replace(found.name, [])
-    edit.replace(producer.name, [_joined(found, producer, values, where)])
+    edit.replace(producer.name, [_join(found, producer, values, where)])
     edit.tree = edit.tree.without_unused()
 
 
@@ -95,7 +95,7 @@ def _limits_around(edit: Edit, block: Block, producer: Block) -> Limits:
     return limits
 
 
-def _joined(block: Block, producer: Block, values: dict[str, Size], around: Limits) -> Block:
+def _join(block: Block, producer: Block, values: dict[str, Size], around: Limits) -> Block:
     target = producer.writes[0].buffer
     reads = list(producer.reads)
     numbers: dict[int, int] = {}

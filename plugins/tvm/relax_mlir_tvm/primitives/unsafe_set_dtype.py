@@ -48,16 +48,16 @@ def _converting(block: Block, old: Buffer, new: Buffer) -> Block:
 
     def read(part: Expr) -> Expr | None:
         if isinstance(part, Element) and block.accesses[part.number].buffer is old:
-            return _converted(part, new.element, old.element)
+            return _convert(part, new.element, old.element)
         if isinstance(part, Load) and part.buffer is old:
             indices = tuple(index.rewritten(read) for index in part.indices)
-            return _converted(Load(new, indices), new.element, old.element)
+            return _convert(Load(new, indices), new.element, old.element)
         return None
 
     def written(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
         values = [expr.rewritten(read) for expr in exprs]
         return tuple(
-            _converted(value, old.element, new.element) if access.buffer is old else value
+            _convert(value, old.element, new.element) if access.buffer is old else value
             for access, value in zip(block.writes, values, strict=True)
         )
 
@@ -65,7 +65,7 @@ def _converting(block: Block, old: Buffer, new: Buffer) -> Block:
     return exchange_buffers(replace(block, results=written(block.results), inits=inits), old, new)
 
 
-def _converted(value: Expr, source: Type, target: Type) -> Expr:
+def _convert(value: Expr, source: Type, target: Type) -> Expr:
     if source == target:
         return value
     if isinstance(source, ir.IntegerType) and isinstance(target, ir.IntegerType):
@@ -76,7 +76,7 @@ def _converted(value: Expr, source: Type, target: Type) -> Expr:
         name = "arith.fptosi"
     elif source.width == target.width:  # float16 and bfloat16
         single = ir.F32Type.get()
-        return _converted(_converted(value, source, single), single, target)
+        return _convert(_convert(value, source, single), single, target)
     else:
         name = "arith.extf" if source.width < target.width else "arith.truncf"
     return Compute(name, (value,), (), target)

@@ -44,13 +44,13 @@ def _call(function: Operation, name: str) -> Operation:
     names = [string_value(each) for each in attributes[INPUT_NAMES]]
     kept = {key: attributes[key] for key in attributes if key not in _REPLACED}
     with function.location, ir.InsertionPoint(function):
-        given = {**kept, **function_attributes(symbol_name(function), inputs, list(map(_given, results)), names)}
+        given = {**kept, **function_attributes(symbol_name(function), inputs, list(map(_choose_type, results)), names)}
         made = ir.Operation.create("func.func", attributes=given, regions=1)
         body = made.regions[0].blocks.append(*inputs)
         with ir.InsertionPoint(body):
             packed = "relax.call_packed" if WRITTEN in attributes else _PURE
-            listed = _packed(name, list(body.arguments), ir.Type.parse("!relax.object"), packed)
-            items = [_item(listed, place, _given(type_)) for place, type_ in enumerate(results)]
+            listed = _create_call(name, list(body.arguments), ir.Type.parse("!relax.object"), packed)
+            items = [_item(listed, place, _choose_type(type_)) for place, type_ in enumerate(results)]
             ir.Operation.create("func.return", operands=items)
     return made
 
@@ -58,14 +58,14 @@ def _call(function: Operation, name: str) -> Operation:
 def _item(listed: ir.Value, place: int, type_: Type) -> ir.Value:
     index = ir.IntegerType.get_signless(64)
     number = ir.Operation.create("arith.constant", [index], attributes={"value": ir.IntegerAttr.get(index, place)})
-    return _packed(_ITEM, [listed, number.result], type_)
+    return _create_call(_ITEM, [listed, number.result], type_)
 
 
-def _packed(name: str, operands: list[ir.Value], type_: Type, packed: str = _PURE) -> ir.Value:
+def _create_call(name: str, operands: list[ir.Value], type_: Type, packed: str = _PURE) -> ir.Value:
     attributes = {"func": ir.StringAttr.get(name)}
     return ir.Operation.create(packed, [type_], operands, attributes).result
 
 
-def _given(type_: Type) -> Type:
+def _choose_type(type_: Type) -> Type:
     """Return the result type of a packed function's call: a shape becomes an object."""
     return ir.Type.parse("!relax.object") if isinstance(decode(type_), ShapeInfo) else type_

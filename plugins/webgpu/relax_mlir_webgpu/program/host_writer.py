@@ -182,10 +182,10 @@ class HostWriter(OperationWriter[Register | HostView]):
                 notes=["use relax.call_dps_packed for such functions"],
             )
         dtypes = map(string_value, op.attributes[PACKED_DTYPES])
-        given = [self._passed(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
+        given = [self._pass(value, dtype) for value, dtype in zip(op.operands, dtypes, strict=True)]
         self.write("packed", name, given)
 
-    def _passed(self, value: Value, dtype: str) -> object:
+    def _pass(self, value: Value, dtype: str) -> object:
         if isinstance(held := self.held(value), Register):
             return held.number
         return [dlpack_name(dtype), held.address.number, [self.sized(each).number for each in held.sizes]]

@@ -149,11 +149,11 @@ class _EntryWriter:
         names = [string_value(each) for each in self._function.attributes[RESULT_NAMES]] if (
             RESULT_NAMES in self._function.attributes) else [""] * len(self._results)  # fmt: skip
         inputs = [
-            {**self._described(info), "name": name, **({"written": True} if place in written else {})}
+            {**self._describe(info), "name": name, **({"written": True} if place in written else {})}
             for place, (name, info) in enumerate(zip(self._names, self._inputs, strict=True))
         ]
         outputs = [
-            {**self._described(info), "name": name or f"result{place}"}
+            {**self._describe(info), "name": name or f"result{place}"}
             for place, (name, info) in enumerate(zip(names, self._results, strict=False))
         ]
         places = {name: place for place, name in enumerate(self._names)}
@@ -172,7 +172,7 @@ class _EntryWriter:
         text = f"target 'webgpu': {what} of @{self._name} is {describe(info)}: expected a tensor or a number"
         return located_error(text, self._function.location)
 
-    def _described(self, info: Info) -> dict[str, object]:
+    def _describe(self, info: Info) -> dict[str, object]:
         if isinstance(info, TensorInfo) and info.shape is not None:
             shape = [size if isinstance(size, int) else str(size or "?") for size in info.shape]
             return {"dtype": dlpack_name(info.dtype), "shape": shape}

@@ -51,7 +51,7 @@ class WebgpuMemory:
         self._argument_bytes = 16 * -(-max(words, default=1) // 4)
         self._buffer: Any = None
         with told():
-            self._record = self._made(_RECORD_BYTES, self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST)
+            self._record = self._make(_RECORD_BYTES, self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST)
             self._layout = self._device.create_bind_group_layout(entries=self._entries())
             self._need(self._heap.end)
         if constants.nbytes:
@@ -62,7 +62,7 @@ class WebgpuMemory:
         buffers = [{"type": "storage"}, uniform, {"type": "storage"}]
         return [{"binding": place, "visibility": self._stage, "buffer": buffer} for place, buffer in enumerate(buffers)]
 
-    def _made(self, bytes_: int, usage: int) -> Any:
+    def _make(self, bytes_: int, usage: int) -> Any:
         return self._device.create_buffer(size=max(4, bytes_ + -bytes_ % 4), usage=usage)
 
     def _need(self, bytes_: int) -> None:
@@ -77,7 +77,7 @@ class WebgpuMemory:
             )
         wanted = bytes_ if self._buffer is None else min(most, max(bytes_, 2 * self._buffer.size))
         usage = self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST
-        old, self._buffer = self._buffer, self._made(wanted, usage)
+        old, self._buffer = self._buffer, self._make(wanted, usage)
         if old is not None:
             encoder = self._device.create_command_encoder()
             encoder.copy_buffer_to_buffer(old, 0, self._buffer, 0, old.size)
@@ -146,7 +146,7 @@ class WebgpuMemory:
             self._need(self._heap.end)
             encoder = self._device.create_command_encoder()
             arguments = self._encode(encoder) if self._launches else None
-            staging = self._made(places[-1], self._usage.MAP_READ | self._usage.COPY_DST)
+            staging = self._make(places[-1], self._usage.MAP_READ | self._usage.COPY_DST)
             encoder.copy_buffer_to_buffer(self._record, 0, staging, 0, _RECORD_BYTES)
             for (address, _), size, place in zip(pieces, sizes, places, strict=False):
                 if size:

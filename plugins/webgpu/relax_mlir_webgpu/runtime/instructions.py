@@ -67,7 +67,7 @@ def _quotient(a: float, b: float) -> float:
     return math.nan if not a or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def _chosen(choose: Callable[[float, float], float]) -> Callable[[float, float], float]:
+def _propagate_nan(choose: Callable[[float, float], float]) -> Callable[[float, float], float]:
     return lambda a, b: math.nan if math.isnan(a) or math.isnan(b) else choose(a, b)
 
 
@@ -77,8 +77,8 @@ _FLOATS: dict[str, Callable[..., float]] = {
     "mulf": operator.mul,
     "divf": _quotient,
     "negf": operator.neg,
-    "minimumf": _chosen(min),
-    "maximumf": _chosen(max),
+    "minimumf": _propagate_nan(min),
+    "maximumf": _propagate_nan(max),
     "floor": lambda a: float(math.floor(a)) if math.isfinite(a) else a,
     "ceil": lambda a: float(math.ceil(a)) if math.isfinite(a) else a,
     "trunc": lambda a: float(math.trunc(a)) if math.isfinite(a) else a,

@@ -49,7 +49,7 @@ def _type(op: Operation) -> Type:
     return element_type(op.results[0].type)
 
 
-def _given(op: Operation) -> Type:
+def _operand_type(op: Operation) -> Type:
     return element_type(op.operands[0].type)
 
 
@@ -130,7 +130,7 @@ def _choice(function: str, less: str, *, is_unsigned: bool = False) -> _Formula:
 
 
 def _compare(op: Operation, a: str, b: str) -> str:
-    predicate, type_ = op.attributes["predicate"].value, _given(op)
+    predicate, type_ = op.attributes["predicate"].value, _operand_type(op)
     bits, is_unsigned = width(type_), predicate >= _FIRST_UNSIGNED
     if predicate < 2:
         same = f"all({a} == {b})" if bits == 64 else f"({a} == {b})"
@@ -150,33 +150,33 @@ def _compare(op: Operation, a: str, b: str) -> str:
 
 
 def _sign_extend(op: Operation, a: str) -> str:
-    given, type_ = _given(op), _type(op)
+    given, type_ = _operand_type(op), _type(op)
     if width(given) == 1:
         a = f"select(0, -1, {a})"
     return f"wide_s({a})" if width(type_) == 64 else a
 
 
 def _zero_extend(op: Operation, a: str) -> str:
-    given, type_ = _given(op), _type(op)
+    given, type_ = _operand_type(op), _type(op)
     number = f"select(0u, 1u, {a})" if width(given) == 1 else _write_unsigned(a, given)
     return f"vec2<u32>({number}, 0u)" if width(type_) == 64 else f"i32({number})"
 
 
 def _truncate(op: Operation, a: str) -> str:
-    given, type_ = _given(op), _type(op)
+    given, type_ = _operand_type(op), _type(op)
     low = f"i32({a}.x)" if width(given) == 64 else a
     return f"(({low} & 1) != 0)" if width(type_) == 1 else _kept(low, type_)
 
 
 def _index_cast(op: Operation, a: str) -> str:
-    given, type_ = _given(op), _type(op)
+    given, type_ = _operand_type(op), _type(op)
     if width(given) == 64:
         return f"index_of({a})" if width(type_) != 64 else a
     return _sign_extend(op, a) if width(type_) >= width(given) else _truncate(op, a)
 
 
 def _index_cast_u(op: Operation, a: str) -> str:
-    given, type_ = _given(op), _type(op)
+    given, type_ = _operand_type(op), _type(op)
     if width(given) == 64:
         return f"index_of_u({a})"
     if isinstance(type_, ir.IndexType):
@@ -188,7 +188,7 @@ def _absolute(op: Operation, a: str) -> str:
     return f"size_64({a})" if width(_type(op)) == 64 else _kept(f"abs({a})", _type(op))
 
 
-def _counted(function: str, pair: str) -> _Formula:
+def _count(function: str, pair: str) -> _Formula:
     def formula(op: Operation, a: str) -> str:
         type_ = _type(op)
         if (bits := width(type_)) == 64:
@@ -222,10 +222,10 @@ def _floats(text: str, wide: str) -> _Formula:
     """Return a formula from a format with {a}, {b} and {c} for f32, and the name of a function of f64."""
 
     def formula(op: Operation, *operands: str) -> str:
-        if str(_given(op)) == "f64":
+        if str(_operand_type(op)) == "f64":
             return f"{wide}({', '.join(f64_operands(op, operands))})"
-        if str(_given(op)) != "f32":
-            raise RefusalError(f"it computes with {_given(op)}, but kernels only with f32 and f64")
+        if str(_operand_type(op)) != "f32":
+            raise RefusalError(f"it computes with {_operand_type(op)}, but kernels only with f32 and f64")
         return text.format(**dict(zip("abc", operands, strict=False)))
 
     return formula
@@ -241,15 +241,15 @@ def _single(name: str) -> _Formula:
     """Return a formula from the name of a function that supports only f32."""
 
     def formula(op: Operation, *operands: str) -> str:
-        if str(_given(op)) != "f32":
-            raise RefusalError(f"it computes with {_given(op)}, but kernels only with f32")
+        if str(_operand_type(op)) != "f32":
+            raise RefusalError(f"it computes with {_operand_type(op)}, but kernels only with f32")
         return f"{name}_f32({', '.join(operands)})"
 
     return formula
 
 
 def _compare_floats(op: Operation, a: str, b: str) -> str:
-    name, predicate = str(_given(op)), op.attributes["predicate"].value
+    name, predicate = str(_operand_type(op)), op.attributes["predicate"].value
     if name == "f64":
         return _WIDE[predicate].format(a=a, b=b)
     if name != "f32":
@@ -274,7 +274,7 @@ def _compare_floats(op: Operation, a: str, b: str) -> str:
 
 def _from_integer(*, is_unsigned: bool) -> _Formula:
     def formula(op: Operation, a: str) -> str:
-        given, wide = _given(op), str(_type(op)) == "f64"
+        given, wide = _operand_type(op), str(_type(op)) == "f64"
         if not wide and str(_type(op)) not in ("f32", "f16"):
             raise RefusalError(f"it converts to {_type(op)}, but kernels only to f16, f32 and f64")
         if width(given) == 1:
@@ -293,7 +293,7 @@ def _from_integer(*, is_unsigned: bool) -> _Formula:
 
 def _to_integer(*, is_unsigned: bool) -> _Formula:
     def formula(op: Operation, a: str) -> str:
-        given, type_ = str(_given(op)), _type(op)
+        given, type_ = str(_operand_type(op)), _type(op)
         if given not in ("f32", "f64"):
             raise RefusalError(f"it converts from {given}, but kernels only from f32 and f64")
         pair = f"{'u64' if is_unsigned else 's64'}_of_{'f64' if given == 'f64' else 'float'}({a})"
@@ -309,7 +309,7 @@ def _to_integer(*, is_unsigned: bool) -> _Formula:
 
 
 def _longer(op: Operation, a: str) -> str:
-    given, type_ = str(_given(op)), str(_type(op))
+    given, type_ = str(_operand_type(op)), str(_type(op))
     if type_ not in ("f32", "f64") or given not in ("f32", *HALVES):
         raise RefusalError(f"it converts {given} to {type_}, which kernels do not support")
     single = {"f32": "{}", "f16": "float_of_half({})", "bf16": "float_of_bfloat({})"}[given].format(a)
@@ -317,7 +317,7 @@ def _longer(op: Operation, a: str) -> str:
 
 
 def _shorter(op: Operation, a: str) -> str:
-    given, type_ = str(_given(op)), str(_type(op))
+    given, type_ = str(_operand_type(op)), str(_type(op))
     if given not in ("f32", "f64") or type_ not in ("f32", *HALVES):
         raise RefusalError(f"it converts {given} to {type_}, which kernels do not support")
     single = f"f32_of_f64({a})" if given == "f64" else a
@@ -325,7 +325,7 @@ def _shorter(op: Operation, a: str) -> str:
 
 
 def _same_bits(op: Operation, a: str) -> str:
-    given, type_ = register_type(_given(op)), register_type(_type(op))
+    given, type_ = register_type(_operand_type(op)), register_type(_type(op))
     if (given, type_) == ("u32", "i32"):
         return _kept(f"i32({a})", _type(op))
     if (given, type_) == ("i32", "u32"):
@@ -363,9 +363,9 @@ FORMULAS: dict[str, _Formula] = {
     "arith.index_cast": _index_cast,
     "arith.index_castui": _index_cast_u,
     "math.absi": _absolute,
-    "math.ctlz": _counted("countLeadingZeros", "zeros_before_64"),
-    "math.cttz": _counted("countTrailingZeros", "zeros_behind_64"),
-    "math.ctpop": _counted("countOneBits", "ones_64"),
+    "math.ctlz": _count("countLeadingZeros", "zeros_before_64"),
+    "math.cttz": _count("countTrailingZeros", "zeros_behind_64"),
+    "math.ctpop": _count("countOneBits", "ones_64"),
     "arith.addf": _floats("{a} + {b}", "fma_f64"),
     "arith.subf": _floats("{a} - {b}", "fma_f64"),
     "arith.mulf": _floats("{a} * {b}", "fma_f64"),
@@ -412,15 +412,15 @@ def _operands_apart(writer: KernelWriter, op: Operation) -> list[list[str]]:
     lanes = [writer.lanes(value) for value in op.operands]
     if op.name not in _SUMS or str(element_type(op.results[0].type)) != "f32":
         return lanes
-    own = {_known(value) for value in op.operands}
+    own = {_make_key(value) for value in op.operands}
     for place, value in enumerate(op.operands):
         maker = made_by(value, *_SUMS)
-        if maker is not None and own & {_known(operand) for operand in maker.operands}:
+        if maker is not None and own & {_make_key(operand) for operand in maker.operands}:
             lanes[place] = [f"apart({lane}, zero)" for lane in lanes[place]]
     return lanes
 
 
-def _known(value: Value) -> object:
+def _make_key(value: Value) -> object:
     """Return a key that is equal for equal values up to the sign, and for constants of equal absolute value."""
     if (maker := made_by(value, "arith.constant")) is None:
         negated = made_by(value, "arith.negf")

@@ -68,7 +68,7 @@ def shader_of(kernel: Operation, shared: int, data: ProgramData, *, is_behind_ch
     arguments, word = [], FIRST_WORDS
     for argument in block.arguments:
         try:
-            kind = _passed(argument.type)
+            kind = _choose_type(argument.type)
         except RefusalError as error:
             text = f"target 'webgpu': kernel '{symbol_name(kernel)}' is passed a {argument.type}: {error.message}"
             raise located_error(text, kernel.location) from None
@@ -83,7 +83,7 @@ def shader_of(kernel: Operation, shared: int, data: ProgramData, *, is_behind_ch
     return Shader(symbol_name(kernel), threads, shared + 4, _text(writer, word), tuple(arguments), tuple(writer.checks))
 
 
-def _passed(type_: Type) -> str:
+def _choose_type(type_: Type) -> str:
     if isinstance(type_, ir.IndexType) or str(type_) == "f64":
         return str(type_)
     known = {"i32": "i32", "f32": "f32", "bool": "bool", "vec2<u32>": "i64"}

@@ -44,7 +44,7 @@ def described(descriptor: Value) -> dict[tuple[int, ...], Value]:
     return parts
 
 
-def _described(writer: KernelWriter, op: Operation) -> None:
+def _describe(writer: KernelWriter, op: Operation) -> None:
     (result,) = op.results
     if isinstance(op.operands[0].type, ir.MemRefType):  # The cast accesses truth values as bytes, their form in memory.
         view = writer.view(op.operands[0])
@@ -196,7 +196,7 @@ def _nothing(writer: KernelWriter, op: Operation) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "builtin.unrealized_conversion_cast": _described,
+    "builtin.unrealized_conversion_cast": _describe,
     "llvm.insertvalue": _nothing,
     "llvm.mlir.poison": _nothing,
     "llvm.getelementptr": _address_behind,

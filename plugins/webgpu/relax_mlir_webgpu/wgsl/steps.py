@@ -98,7 +98,7 @@ def _case(op: Operation) -> str:
     if _is_fma(op):
         return "fma_f64(a, b, c)"
     operands = [_unpack(name, value.type) for name, value in zip("abc", op.operands, strict=False)]
-    return _packed(FORMULAS[op.name](op, *operands), op.results[0].type)
+    return _pack(FORMULAS[op.name](op, *operands), op.results[0].type)
 
 
 def _is_fma(op: Operation) -> bool:
@@ -109,7 +109,7 @@ def _is_f64(type_: Type) -> bool:
     return str(element_type(type_)) == "f64"
 
 
-def _packed(text: str, type_: Type) -> str:
+def _pack(text: str, type_: Type) -> str:
     return _PACKED.get(register_type(element_type(type_)), "vec2<u32>(bitcast<u32>({}), 0u)").format(text)
 
 
@@ -189,7 +189,7 @@ class _Steps:
         return known or [self._given[text] for text in self._texts(value)]
 
     def _texts(self, value: Value | str) -> list[str]:
-        return [value] if isinstance(value, str) else [_packed(lane, value.type) for lane in self._writer.lanes(value)]
+        return [value] if isinstance(value, str) else [_pack(lane, value.type) for lane in self._writer.lanes(value)]
 
     def _new(self) -> int:
         return self._free.pop() if self._free else next(self._numbers)

@@ -69,7 +69,7 @@ def test_libraries_are_one_in_the_others_place() -> None:
 
 def test_a_missing_driver_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "LIBRARY", "libof_another_name.so.1")
-    driver_module._of_system.cache_clear()
+    driver_module._load_system_driver.cache_clear()
     with pytest.raises(DeviceError, match=r"^no NVIDIA driver: libof_another_name\.so\.1 cannot be loaded: .*name"):
         driver()
 

@@ -111,7 +111,7 @@ def test_only_the_thread_that_began_it_gets_the_error() -> None:
         record = "  %source = llvm.call @__relax_device_record(%table) : (!llvm.ptr) -> !llvm.ptr"
         program = Executable(by_hand(record + launch(1, "%source")))
         call: Any = program.copying()["main"].packed
-        passed, _ = call._uploaded([tensor(numpy.arange(5, dtype="float32"))])
+        passed, _ = call._upload([tensor(numpy.arange(5, dtype="float32"))])
         program["main"](*passed)
         thread = threading.Thread(target=synchronized, args=(program,))
         thread.start()

@@ -69,7 +69,7 @@ def _changing(node: HloNode) -> list[int]:
 
 @register_stablehlo("stablehlo.if")
 def if_(node: HloNode) -> Outputs:
-    return _chosen(node, node.value(0), [0, 1])
+    return _choose(node, node.value(0), [0, 1])
 
 
 @register_stablehlo("stablehlo.case")
@@ -94,7 +94,7 @@ def _case_inside(node: HloNode, number: Value, branches: Sequence[int], operatio
     return node.run_body([], branches[0], operation) if len(branches) == 1 else _case(node, number, branches)
 
 
-def _chosen(node: HloNode, condition: Value, branches: Sequence[int]) -> list[Held]:
+def _choose(node: HloNode, condition: Value, branches: Sequence[int]) -> list[Held]:
     if (holds := known_truth(condition)) is not None:
         return node.run_body([], branches[0 if holds else 1])
     return _either(node, condition, [partial(_branch, node, branch) for branch in branches])

@@ -18,14 +18,14 @@ _MOST_EQUAL = 1024
 
 @register_stablehlo("stablehlo.constant", "chlo.constant")
 def constant(node: HloNode) -> Outputs:
-    number = None if is_complex(node.result_types[0]) else _repeated(node)
+    number = None if is_complex(node.result_types[0]) else _find_splat(node)
     if number is not None:
         return sizes.full(node.static_shape(), const(number, node.dtype))
     parts = [Value(array=element) for element in elements_of(node.operation, node.result_types[0])]
     return parts[0] if len(parts) == 1 else ComplexValue(*parts)
 
 
-def _repeated(node: HloNode) -> float | int | bool | None:
+def _find_splat(node: HloNode) -> float | int | bool | None:
     """Return the value of all elements of a large splat constant, or None."""
     value: Any = node.operation.attributes["value"]
     is_splat = isinstance(value, ir.DenseElementsAttr) and value.is_splat
@@ -35,7 +35,7 @@ def _repeated(node: HloNode) -> float | int | bool | None:
     return number.value if isinstance(number, (ir.FloatAttr, ir.IntegerAttr)) else None
 
 
-def _counted(node: HloNode, shape: list[sizes.Size]) -> Outputs:
+def _count(node: HloNode, shape: list[sizes.Size]) -> Outputs:
     """Return the index along an axis for each element of the result."""
     places = relax.astype(sizes.positions(shape, node.attr("iota_dimension")), dtype=node.dtype)
     whole = sizes.broadcast(places, shape)
@@ -44,12 +44,12 @@ def _counted(node: HloNode, shape: list[sizes.Size]) -> Outputs:
 
 @register_stablehlo("stablehlo.iota")
 def iota(node: HloNode) -> Outputs:
-    return _counted(node, list(node.static_shape()))
+    return _count(node, list(node.static_shape()))
 
 
 @register_stablehlo("stablehlo.dynamic_iota")
 def dynamic_iota(node: HloNode) -> Outputs:
-    return _counted(node, node.known_sizes(0))
+    return _count(node, node.known_sizes(0))
 
 
 @register_stablehlo("stablehlo.create_token", "stablehlo.after_all")

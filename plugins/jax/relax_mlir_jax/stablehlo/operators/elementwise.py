@@ -318,7 +318,7 @@ def _shift(function: Function) -> Convert:
     return lambda node: function(*_broadcast(node))
 
 
-def _of_bits(x: Tensor, dtype: str) -> Tensor:
+def _bitcast(x: Tensor, dtype: str) -> Tensor:
     return x if info_of(x).dtype == dtype else relax.bitcast(x, dtype=dtype)
 
 
@@ -326,7 +326,7 @@ def _shift_right(x: Tensor, count: Tensor, kind: str) -> Tensor:
     """Shift by the rule of another element type: "i" keeps the sign, "ui" does not."""
     dtype = info_of(x).dtype
     own = f"{kind}{bit_width(dtype)}"
-    return _of_bits(relax.right_shift(_of_bits(x, own), _of_bits(count, own)), dtype)
+    return _bitcast(relax.right_shift(_bitcast(x, own), _bitcast(count, own)), dtype)
 
 
 register_rows(

@@ -127,7 +127,7 @@ def _gather(node: HloNode, lengths: Sequence[sizes.Size]) -> Outputs:
     if 0 in lengths:
         # A collapsed dimension may have no elements. As in XLA, a result that is not empty is then zero.
         return of_parts(node.held(0), lambda x: sizes.full(shape, like(x, 0)))
-    if (taken := _taken(node, indexing, own, lengths)) is not None:
+    if (taken := _take(node, indexing, own, lengths)) is not None:
         return taken
     places = _places(indices, indexing, len(own), shape)
     along = []
@@ -148,7 +148,7 @@ def _gathered_shape(indexing: Indexing, indices: Value, lengths: Sequence[sizes.
     return [next(window) if axis in indexing.window else next(rest) for axis in range(rank)]
 
 
-def _taken(node: HloNode, indexing: Indexing, own: Sequence[sizes.Size], lengths: Sequence[sizes.Size]) -> Held | None:
+def _take(node: HloNode, indexing: Indexing, own: Sequence[sizes.Size], lengths: Sequence[sizes.Size]) -> Held | None:
     """Return whole slices along one dimension, as in embedding lookups, as one `take`; None for other gathers."""
     if len(indexing.mapped) != 1 or indexing.batch or list(indexing.dropped) != list(indexing.mapped):
         return None

@@ -17,7 +17,7 @@ def uniform_quantize(node: HloNode) -> Outputs:
         raise node.fail("its result is not quantized")
     given = quantized(node.operation.operands[0].type)
     x = node.tensor(0) if given is None else _dequantize(node.tensor(0), given)
-    made = _quantized(x, wanted)
+    made = _quantize(x, wanted)
     if wanted.range is None:
         return made
     low, high = (const(each, wanted.storage) for each in wanted.range)
@@ -31,7 +31,7 @@ def uniform_dequantize(node: HloNode) -> Outputs:
     return cast(_dequantize(node.tensor(0), given), node.dtype)
 
 
-def _quantized(x: Tensor, elements: StoredElements) -> Tensor:
+def _quantize(x: Tensor, elements: StoredElements) -> Tensor:
     if bit_width(elements.storage) <= 16:
         scales, zero_points = const(elements.scales, "f32"), const(elements.zero_points, "i32")
         return relax.quantize(x, scales, zero_points, axis=elements.axis, out_dtype=elements.storage)

@@ -143,7 +143,7 @@ def _philox(node: HloNode, state: Tensor, shape: Sequence[int], dtype: str) -> l
     high = relax.add(cast(is_over, "ui64"), upper)
     drawn = _philox_words([*_halves(low), *_halves(high)], _halves(key))
     flat = relax.flatten(relax.stack(list(drawn), axis=1))
-    after = _after(state, count)
+    after = _advance(state, count)
     if wide:
         pairs = relax.reshape(flat, (count * 2, 2))
         made = _whole(*(part(pairs, 1, place, place + 1, drop=True) for place in (0, 1)))
@@ -153,7 +153,7 @@ def _philox(node: HloNode, state: Tensor, shape: Sequence[int], dtype: str) -> l
     return [after, relax.reshape(bits, tuple(shape))]
 
 
-def _after(state: Tensor, count: int) -> Tensor:
+def _advance(state: Tensor, count: int) -> Tensor:
     """Return the state with an advanced counter, with a carry into its upper half if there is one."""
     counter = part(state, 0, 1, 2)
     moved = relax.add(counter, const(count, "ui64"))

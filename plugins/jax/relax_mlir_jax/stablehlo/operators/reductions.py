@@ -167,10 +167,10 @@ def _halve(node: HloNode, held: Sequence[Held], count: int) -> tuple[list[Held],
     if count % 2 == 0:
         return made, half
     rest = [of_parts(each, lambda x: relax.strided_slice(x, axes=[0], begin=[count - 1], end=[count])) for each in held]
-    return [_joined(*pair) for pair in zip(made, rest, strict=True)], half + 1
+    return [_join(*pair) for pair in zip(made, rest, strict=True)], half + 1
 
 
-def _joined(one: Held, other: Held) -> Held:
+def _join(one: Held, other: Held) -> Held:
     if isinstance(one, ComplexValue) and isinstance(other, ComplexValue):
         return Pair(joined([one.real.ssa, other.real.ssa]), joined([one.imag.ssa, other.imag.ssa])).value()
     assert isinstance(one, Value) and isinstance(other, Value)

@@ -28,7 +28,7 @@ _PREDICATES: dict[str, Callable[..., Elements]] = {
 }  # fmt: skip
 
 
-def _rounded(function: Callable[..., Elements]) -> Callable[[Site], Step]:
+def _round(function: Callable[..., Elements]) -> Callable[[Site], Step]:
     def prepare(site: Site) -> Step:
         numbers, dtype = site.numbers, element_of(site.result_type())
         return lambda frame, *operands: numbers.held(function(*map(computed, operands)), dtype)[()]
@@ -37,7 +37,7 @@ def _rounded(function: Callable[..., Elements]) -> Callable[[Site], Step]:
 
 
 for _name, _function in _FLOATS.items():
-    register_step(f"math.{_name}")(_rounded(_function))
+    register_step(f"math.{_name}")(_round(_function))
 
 
 @register_step([f"math.{name}" for name in ("isfinite", "isinf", "isnan")])

@@ -87,13 +87,13 @@ def call_tir_inplace(site: Site) -> Step:
         arguments = [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in given]
         own = [memory(site, frame, info) for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
         returned = machine.call(call.func, [*arguments, *own], site.operation)
-        found = returned or _placed(call.inplace_indices, arguments, own)
+        found = returned or _place(call.inplace_indices, arguments, own)
         return [with_sign(site, each, info) for each, info in zip(found, infos, strict=True)]
 
     return run
 
 
-def _placed(indices: Sequence[int], arguments: Sequence[_Value], own: Sequence[_Value]) -> list[_Value]:
+def _place(indices: Sequence[int], arguments: Sequence[_Value], own: Sequence[_Value]) -> list[_Value]:
     """Return the results: overwritten arguments, and separate values."""
     rest = iter(own)
     return [next(rest) if index < 0 else arguments[index] for index in indices]
@@ -116,9 +116,9 @@ def call_dps_packed(site: Site) -> Step:
 
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
         outputs = [memory(site, frame, info) for info in infos]
-        given = [_passed(site, value) for value in [*operands, *outputs]]
+        given = [_pass(site, value) for value in [*operands, *outputs]]
         function(*given)
-        return [_taken(site, each, info) for each, info in zip(given[len(operands) :], infos, strict=True)]
+        return [_take(site, each, info) for each, info in zip(given[len(operands) :], infos, strict=True)]
 
     return run
 
@@ -129,7 +129,7 @@ def call_packed(site: Site) -> Step:
     is_pure = site.operation.name != "relax.call_packed"
 
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
-        given = [_passed(site, held_value) for held_value in operands]
+        given = [_pass(site, held_value) for held_value in operands]
         found = function(*given)
         for operand, array in zip(operands, given, strict=True):
             if not is_pure and isinstance(operand, numpy.ndarray) and operand.flags.writeable:
@@ -145,15 +145,15 @@ def call_inplace_packed(site: Site) -> Step:
     own = [info for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
 
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
-        given = [_passed(site, operand) for operand in operands]
+        given = [_pass(site, operand) for operand in operands]
         found = function(*given)
-        placed = _placed(call.inplace_indices, given, _results(site, found, own) if own else [])
-        return [_taken(site, each, info) for each, info in zip(placed, infos, strict=True)]
+        placed = _place(call.inplace_indices, given, _results(site, found, own) if own else [])
+        return [_take(site, each, info) for each, info in zip(placed, infos, strict=True)]
 
     return run
 
 
-def _passed(site: Site, value: HeldValue) -> object:
+def _pass(site: Site, value: HeldValue) -> object:
     """Convert an operand for Python: elements of their own type, and plain numbers."""
     if isinstance(value, numpy.ndarray):
         wide = value.dtype == numpy.float64 and site.numbers.wide
@@ -165,10 +165,10 @@ def _results(site: Site, found: object, infos: Sequence[Info]) -> list[Any]:
     listed = list(found) if len(infos) != 1 and isinstance(found, (list, tuple)) else [found] if len(infos) else []
     if len(listed) != len(infos):
         raise site.refusal(f'"{_call(site).func}" gave {len(listed)} results, the operation has {len(infos)}')
-    return [_taken(site, each, info) for each, info in zip(listed, infos, strict=True)]
+    return [_take(site, each, info) for each, info in zip(listed, infos, strict=True)]
 
 
-def _taken(site: Site, value: Any, info: Info) -> Any:
+def _take(site: Site, value: Any, info: Info) -> Any:
     if not isinstance(info, TensorInfo):
         return value
     array: ndarray = to_numpy(value)

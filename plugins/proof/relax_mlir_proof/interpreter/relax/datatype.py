@@ -28,10 +28,10 @@ def bitcast(call: EvaluationCall, x: ndarray) -> ndarray:
     source, target = call.x.dtype, call.result.dtype
     array = numpy.ascontiguousarray(numpy.asarray(x).astype(stored(source)))
     bits = array.view(f"uint{array.dtype.itemsize * 8}").reshape(x.shape)
-    return bits != 0 if is_bool(target) else _of_bits(bits, target)
+    return bits != 0 if is_bool(target) else _from_bits(bits, target)
 
 
-def _of_bits(bits: ndarray, dtype: str) -> ndarray:
+def _from_bits(bits: ndarray, dtype: str) -> ndarray:
     found = stored(dtype)
     if found.isbuiltin == 2 and found.kind != "f" and "int" in found.name:
         return bits.astype(found)  # the sign extends above the low bits

@@ -39,16 +39,16 @@ def assert_op(site: Site) -> Step:
 @register_reference("relax.print", stored=True)
 def print_(call: EvaluationCall, values: tuple[HeldValue, ...]) -> list[ndarray]:
     """Print by the format, or the values separated by spaces."""
-    shown = [_shown(value) for value in values]
+    shown = [_show(value) for value in values]
     print(_format_text(call.format, values) if call.format else " ".join(map(str, shown)), flush=True)
     return []
 
 
 def _format_text(text: str, values: tuple[HeldValue, ...]) -> str:
-    return text.format(*map(_shown, values))
+    return text.format(*map(_show, values))
 
 
-def _shown(value: object) -> object:
+def _show(value: object) -> object:
     """Convert a shape to a tensor of its sizes, and a scalar to a Python number."""
     if isinstance(value, tuple):
         return numpy.array(value, numpy.int64)

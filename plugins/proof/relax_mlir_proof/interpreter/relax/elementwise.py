@@ -149,7 +149,7 @@ def right_shift(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
 # ---- three operands ----
 
 
-def _fused(x1: float, x2: float, x3: float) -> float:
+def _multiply_add(x1: float, x2: float, x3: float) -> float:
     plain = x1 * x2 + x3
     if not all(map(math.isfinite, (x1, x2, x3))):
         return plain
@@ -160,7 +160,7 @@ def _fused(x1: float, x2: float, x3: float) -> float:
         return math.copysign(math.inf, exact)
 
 
-_FUSED = numpy.vectorize(lambda *each: _fused(*map(float, each)), otypes=[float])
+_FUSED = numpy.vectorize(lambda *each: _multiply_add(*map(float, each)), otypes=[float])
 
 
 @register_reference("relax.ewise_fma")

@@ -103,18 +103,18 @@ def _resized_taps(
     if call.coordinate_transformation_mode == "tf_crop_and_resize" and not 0 <= x <= size - 1:
         return None
     if call.method == "nearest_neighbor":
-        return [_Tap(_inside(_nearest(call, x), size), 1)]
+        return [_Tap(_clamp(_nearest(call, x), size), 1)]
     first = math.floor(x)
     if call.method == "linear":
-        return [_Tap(_inside(first, size), 1 - (x - first)), _Tap(_inside(first + 1, size), x - first)]
+        return [_Tap(_clamp(first, size), 1 - (x - first)), _Tap(_clamp(first + 1, size), x - first)]
     weights = _cubic_weights(x - first, call.cubic_alpha)
     if call.cubic_exclude:
         weights = [weight if 0 <= first + at < size else 0 for at, weight in enumerate(weights, -1)]
         weights = [weight / sum(weights) for weight in weights]
-    return [_Tap(_inside(first + at, size), weight) for at, weight in enumerate(weights, -1)]
+    return [_Tap(_clamp(first + at, size), weight) for at, weight in enumerate(weights, -1)]
 
 
-def _inside(place: int, size: int) -> int:
+def _clamp(place: int, size: int) -> int:
     return max(0, min(place, size - 1))
 
 

@@ -130,7 +130,7 @@ _COMBINED: dict[str, Callable[[ndarray, ndarray], ndarray]] = {
 }  # fmt: skip
 
 
-def _written(data: ndarray, places: Sequence[ndarray], updates: ndarray, reduction: str) -> ndarray:
+def _write(data: ndarray, places: Sequence[ndarray], updates: ndarray, reduction: str) -> ndarray:
     """Write updates. `places` has the indices of each update along the leading dimensions."""
     found, combined = data.copy(), _COMBINED[reduction]
     positions = numpy.broadcast_arrays(*places) if places else []
@@ -149,10 +149,10 @@ def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, upda
     _require_inside(indices, data, axis)
     places = _make_indices_along(axis, _positions(indices, data.shape[axis], axis))
     if call.reduction != "mean":
-        return _written(data, places, updates, call.reduction)
+        return _write(data, places, updates, call.reduction)
     wide = data if data.dtype.kind == "f" else data.astype(numpy.uint64 if data.dtype.kind == "u" else numpy.int64)
-    counts = _written(numpy.ones(data.shape, wide.dtype), places, numpy.ones(updates.shape, wide.dtype), "add")
-    totals = _written(wide, places, updates.astype(wide.dtype), "add")
+    counts = _write(numpy.ones(data.shape, wide.dtype), places, numpy.ones(updates.shape, wide.dtype), "add")
+    totals = _write(wide, places, updates.astype(wide.dtype), "add")
     return totals / counts if data.dtype.kind == "f" else totals // counts
 
 
@@ -161,14 +161,14 @@ def scatter_nd(call: EvaluationCall, data: ndarray, indices: ndarray, updates: n
     wanted = indices.shape[:-1] + data.shape[indices.shape[-1] :]
     for axis, (one, other) in enumerate(zip(updates.shape, wanted, strict=True)):
         require_same(one, other, f"updates, axis {axis}")
-    return _written(data, _tuples(indices, data.shape, 0), updates, call.reduction)
+    return _write(data, _tuples(indices, data.shape, 0), updates, call.reduction)
 
 
 @register_reference("relax.index_put")
 def index_put(call: EvaluationCall, data: ndarray, indices: Sequence[ndarray], values: ndarray) -> ndarray:
     places = numpy.broadcast_arrays(*_each_axis(data, indices))
     updates = numpy.broadcast_to(values, places[0].shape + data.shape[len(places) :])
-    return _written(data, places, updates, "add" if call.accumulate else "update")
+    return _write(data, places, updates, "add" if call.accumulate else "update")
 
 
 @register_reference("relax.slice_scatter", stored=True)

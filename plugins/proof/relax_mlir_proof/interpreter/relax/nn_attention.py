@@ -29,7 +29,7 @@ def attention(
     if bias is not None:
         _check_bias(bias, scores.shape)
         scores = scores + bias
-    weights = _softmax(call, numpy.where(_seen(call, query.shape[1], key.shape[1]), scores, -numpy.inf))
+    weights = _softmax(call, numpy.where(_find_visible(call, query.shape[1], key.shape[1]), scores, -numpy.inf))
     return numpy.einsum("bhqk,bkhe->bqhe", weights, value)
 
 
@@ -94,7 +94,7 @@ def _scale(call: EvaluationCall, query: ndarray) -> float:
     return call.scale if call.scale is not None else 1 / math.sqrt(max(query.shape[3], 1))
 
 
-def _seen(call: EvaluationCall, queries: int, keys: int) -> ndarray:
+def _find_visible(call: EvaluationCall, queries: int, keys: int) -> ndarray:
     """Return the visible keys of each query.
 
     A mask hides later keys, and a window limits the number of earlier ones.

@@ -40,7 +40,7 @@ def convolution(call: EvaluationCall, data: ndarray, weight: ndarray) -> ndarray
         read = data[last(numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))]
         added = numpy.einsum("ngi...,goi->ngo...", read, weight[last(tap)], optimize=True)
         result[last(numpy.ix_(*met))] += added
-    return laid_out(_joined(result, 1), layout)
+    return laid_out(_join(result, 1), layout)
 
 
 @register_reference([f"relax.nn.conv{rank}d_transpose" for rank in (1, 2, 3)])
@@ -63,7 +63,7 @@ def transposed_convolution(call: EvaluationCall, data: ndarray, weight: ndarray)
         written = last(numpy.ix_(*(places[inside] for places, inside in zip(at, met, strict=True))))
         read = data[last(numpy.ix_(*met))]
         result[written] += numpy.einsum("ngi...,gio->ngo...", read, weight[last(tap)], optimize=True)
-    return laid_out(_joined(result, 1), layout)
+    return laid_out(_join(result, 1), layout)
 
 
 def _operands(call: EvaluationCall, data: ndarray, weight: ndarray) -> tuple[ndarray, ndarray, Layout]:
@@ -93,7 +93,7 @@ def _split_groups(array: ndarray, axis: int, groups: int) -> ndarray:
     return array.reshape(*array.shape[:axis], groups, array.shape[axis] // groups, *array.shape[axis + 1 :])
 
 
-def _joined(array: ndarray, axis: int) -> ndarray:
+def _join(array: ndarray, axis: int) -> ndarray:
     """Merge groups and channels again."""
     shape = array.shape
     return array.reshape(*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])

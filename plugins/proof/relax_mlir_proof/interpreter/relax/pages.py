@@ -99,7 +99,7 @@ def _check_pages(pages: ndarray, count: int) -> None:
 def append_pages(call: EvaluationCall, pages: ndarray, rows: ndarray, slots: ndarray) -> ndarray:
     """Return a copy of the pages with the rows at their slots."""
     result = pages.copy()
-    for slot, row in _placed(pages, rows, slots):
+    for slot, row in _place(pages, rows, slots):
         result[slot] = row
     return result
 
@@ -110,7 +110,7 @@ def append_pages_quantized(
 ) -> list[ndarray]:
     """Quantize each row of a head in f32, as kernels do, so that the codes are the same."""
     result, scales = pages.copy(), scales.copy()
-    for slot, row in _placed(pages, rows, slots):
+    for slot, row in _place(pages, rows, slots):
         numbers = row.astype("float32")
         scale = abs(numbers).max(axis=1, initial=0) / _LARGEST
         codes = numpy.rint(numbers / numpy.where(scale == 0, 1, scale)[:, None])
@@ -118,7 +118,7 @@ def append_pages_quantized(
     return [result, scales]
 
 
-def _placed(pages: ndarray, rows: ndarray, slots: ndarray) -> list[tuple[tuple[int, int], ndarray]]:
+def _place(pages: ndarray, rows: ndarray, slots: ndarray) -> list[tuple[tuple[int, int], ndarray]]:
     """Return the page and place of each row that has one."""
     for one, other, what in (
         (len(rows), len(slots), "number of tokens"), (pages.shape[2], rows.shape[1], "number of heads"),

@@ -30,11 +30,11 @@ def clip(call: EvaluationCall, x: ndarray, low: ndarray, high: ndarray) -> ndarr
     dtype = call.result.dtype
     if is_float(dtype):
         return numpy.minimum(numpy.maximum(x, float(low)), float(high))
-    bounds = [x.dtype.type(_inside(bound, dtype)) for bound in (low, high)]
+    bounds = [x.dtype.type(_clamp(bound, dtype)) for bound in (low, high)]
     return numpy.minimum(numpy.maximum(x, bounds[0]), bounds[1])
 
 
-def _inside(bound: ndarray, dtype: str) -> int:
+def _clamp(bound: ndarray, dtype: str) -> int:
     if bound.dtype.kind == "f":
         return int(converted(bound, dtype))
     lowest, highest = limits(dtype)

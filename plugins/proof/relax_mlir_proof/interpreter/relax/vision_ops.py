@@ -49,7 +49,7 @@ def all_class_non_max_suppression(
     require_same(len(boxes), batches, "batches of boxes and scores")
     require_same(boxes.shape[1], count, "numbers of boxes and scores")
     taken = [
-        [(class_, box) for class_ in range(classes) for box in _of_class(boxes[batch], scores[batch, class_], *limits)]
+        [(class_, box) for class_ in range(classes) for box in _choose(boxes[batch], scores[batch, class_], *limits)]
         for batch in range(batches)
     ]
     total = sum(map(len, taken))
@@ -63,7 +63,7 @@ def all_class_non_max_suppression(
     return [indices, values, numpy.array([len(pairs) for pairs in taken], numpy.int64)]
 
 
-def _of_class(
+def _choose(
     boxes: ndarray, scores: ndarray, most: ndarray, iou_threshold: ndarray, score_threshold: ndarray
 ) -> list[int]:
     taken: list[int] = []
@@ -129,7 +129,7 @@ def _suppress(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_Ke
         if 0 < call.max_output_size <= len(stay):
             break
         covered = any(
-            _are_rivals(call, data, earlier, box) and _shared(call, data, earlier, box) >= call.iou_threshold
+            _are_rivals(call, data, earlier, box) and _rate_overlap(call, data, earlier, box) >= call.iou_threshold
             for _, earlier, _ in stay
         )
         if data[box, call.score_index] > 0 and not covered:
@@ -156,12 +156,12 @@ def _lower_score(call: EvaluationCall, data: ndarray, taken: int, box: int, scor
     """Return a box with its lowered score. A suppressed box has the score -inf."""
     if not score > call.score_threshold or not _are_rivals(call, data, taken, box):
         return box, score
-    if (shared := _shared(call, data, taken, box)) >= call.iou_threshold:
+    if (shared := _rate_overlap(call, data, taken, box)) >= call.iou_threshold:
         return box, -math.inf
     return box, score * math.exp(-(shared**2) / (2 * call.soft_nms_sigma))
 
 
-def _shared(call: EvaluationCall, data: ndarray, one: int, other: int) -> float:
+def _rate_overlap(call: EvaluationCall, data: ndarray, one: int, other: int) -> float:
     corners = data[:, call.coord_start : call.coord_start + 4]
     return _overlap(corners[one], corners[other])
 

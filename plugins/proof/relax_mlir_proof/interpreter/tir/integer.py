@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _Bits = Callable[..., int]
 
 
-def _of_bits(function: _Bits) -> Callable[..., Elements]:
+def _apply_to_bits(function: _Bits) -> Callable[..., Elements]:
     def found(call: EvaluationCall, *operands: ndarray) -> Elements:
         bits = width(call.result.dtype)
         wanted = numpy.broadcast(*operands)
@@ -53,10 +53,10 @@ _FUNCTIONS: dict[str, _Bits] = {
     "usub_sat": lambda bits, x, y: max(x - y, 0),
 }
 for _name, _function in _FUNCTIONS.items():
-    register_reference(f"tir.{_name}")(_of_bits(_function))
+    register_reference(f"tir.{_name}")(_apply_to_bits(_function))
 
 
-def _by_value(function: Callable[[int, int], int]) -> Callable[..., Elements]:
+def _apply_by_value(function: Callable[[int, int], int]) -> Callable[..., Elements]:
     def found(call: EvaluationCall, x1: ndarray, x2: ndarray) -> Elements:
         wanted = numpy.broadcast(x1, x2)
         values = [function(int(one), int(other)) for one, other in wanted]
@@ -65,8 +65,8 @@ def _by_value(function: Callable[[int, int], int]) -> Callable[..., Elements]:
     return found
 
 
-register_reference("tir.gcd")(_by_value(math.gcd))
-register_reference("tir.lcm")(_by_value(math.lcm))
+register_reference("tir.gcd")(_apply_by_value(math.gcd))
+register_reference("tir.lcm")(_apply_by_value(math.lcm))
 
 
 # ---- fixed point ----

@@ -205,10 +205,10 @@ def _flat(row: Row) -> list[OperandText]:
 
 def _case(row: Row, dtype: str, variant: _Variant) -> Case:
     name = " ".join(filter(None, (row.op, dtype, row.name, variant.name)))
-    return Case(name, "operators", lambda seed: _made(row, dtype, variant, seeded(name, seed)))
+    return Case(name, "operators", lambda seed: _make(row, dtype, variant, seeded(name, seed)))
 
 
-def _made(row: Row, dtype: str, variant: _Variant, random: numpy.random.Generator) -> Setup:
+def _make(row: Row, dtype: str, variant: _Variant, random: numpy.random.Generator) -> Setup:
     flat = _flat(row)
     first = next((number for number, each in enumerate(flat) if each.dtype and not each.is_constant), None)
     constants = {
@@ -326,7 +326,7 @@ def array_of(
     """Return an operand's elements. Raise RelaxError if no element is in bounds."""
     if operand.number:
         return numpy.full(shape, float(operand.number)).astype(stored(element))
-    low, high = (_bound(text, sizes) for text in (operand.low, operand.high))
+    low, high = (_read_bound(text, sizes) for text in (operand.low, operand.high))
     if low is not None and high is not None and high <= low and 0 not in shape:
         raise RelaxError(f"there is no element from {low} to below {high}")
     special = has_special and is_float(element) and low is None and operand.dtype != "R"
@@ -344,7 +344,7 @@ def _far(element: str) -> tuple[float, float]:
     return max(float(limits.min), -_FAR_INTEGER), min(float(limits.max) + 1, _FAR_INTEGER)
 
 
-def _bound(text: str, sizes: Mapping[str, int]) -> float | None:
+def _read_bound(text: str, sizes: Mapping[str, int]) -> float | None:
     return None if not text else float(text) if not re.search("[a-z]", text) else float(_size(text, sizes))
 
 

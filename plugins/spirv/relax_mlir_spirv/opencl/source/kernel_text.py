@@ -72,13 +72,13 @@ class _Kernel(TextWriter[str]):
         self._kernel = kernel
 
     def text(self) -> str:
-        words = [f"ulong {self._named(argument)}" for argument in body_of(self._kernel).arguments]
+        words = [f"ulong {self._name(argument)}" for argument in body_of(self._kernel).arguments]
         self.block(body_of(self._kernel))
         size = f"__attribute__((reqd_work_group_size({threads_of(self._kernel)}, 1, 1)))"
         head = f"__kernel {size}\nvoid {kernel_name(symbol_name(self._kernel))}({', '.join(words)}) {{"
         return "\n".join([head, *self.lines, "}", ""])
 
-    def _named(self, value: Value) -> str:
+    def _name(self, value: Value) -> str:
         self.know(value, self.fresh("v"))
         return self.held(value)
 
@@ -86,7 +86,7 @@ class _Kernel(TextWriter[str]):
         return [self.held(value) for value in values]
 
     def _define(self, value: Value, text: str) -> None:
-        self.line(f"const {c_type(value.type)} {self._named(value)} = {text};")
+        self.line(f"const {c_type(value.type)} {self._name(value)} = {text};")
 
     # ---- control ----
 
@@ -97,7 +97,7 @@ class _Kernel(TextWriter[str]):
         return self._variables(op.results, [""] * len(op.results))
 
     def _variables(self, values: Iterable[Value], starts: Sequence[str]) -> list[str]:
-        names = [self._named(each) for each in values]
+        names = [self._name(each) for each in values]
         for value, name, start in zip(values, names, starts, strict=True):
             self.line(f"{c_type(value.type)} {name}{start};")
         return names
@@ -116,7 +116,7 @@ class _Kernel(TextWriter[str]):
     def steps(self, op: Operation) -> AbstractContextManager[None]:
         low, high, step = self._all(op.operands[:3])
         index = body_of(op).arguments[0]
-        type_, at = c_type(index.type), self._named(index)
+        type_, at = c_type(index.type), self._name(index)
         of = signed(type_)
         return self.braces(f"for ({type_} {at} = {low}; ({of}){at} < ({of}){high}; {at} += {step})")
 
@@ -189,7 +189,7 @@ class _Kernel(TextWriter[str]):
         self._pointer(op.results[0], f"({pointer_type(op.results[0].type)}){pointer}")
 
     def _pointer(self, value: Value, text: str) -> None:
-        self.line(f"{pointer_type(value.type)}{self._named(value)} = {text};")
+        self.line(f"{pointer_type(value.type)}{self._name(value)} = {text};")
 
     def load(self, op: Operation) -> None:
         type_, (pointer,) = op.results[0].type, self._all(op.operands)

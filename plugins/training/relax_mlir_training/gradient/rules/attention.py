@@ -26,7 +26,7 @@ def attention(call: GradientCall) -> Sequence[Gradient]:
         offset = relax.subtract(size_of(keys), size_of(queries))
     distance = relax.subtract(columns, rows if offset is None else relax.add(rows, offset))
     bias = call.bias if call.operation.name == "relax.nn.attention_bias" else None
-    return _Attention(call, bias, _seen(call, distance)).gradients()
+    return _Attention(call, bias, _mask_keys(call, distance)).gradients()
 
 
 @register_gradient("relax.nn.attention_var_len", by_types=True)
@@ -50,7 +50,7 @@ def attention_var_len(call: GradientCall) -> Sequence[Gradient]:
         relax.less(row, relax.subtract(size_of(count), const(1, "i64"))),
     )
     is_seen = relax.logical_and(relax.equal(upright(row), column), upright(is_one))
-    near = _seen(call, relax.subtract(columns, upright(rows)))
+    near = _mask_keys(call, relax.subtract(columns, upright(rows)))
     return _Attention(call, None, is_seen if near is None else relax.logical_and(is_seen, near)).gradients()
 
 
@@ -76,7 +76,7 @@ def _length(starts: Value, sequence: Value) -> Value:
     return relax.subtract(ends, relax.take(starts, first, axis=0, mode="clip"))
 
 
-def _seen(call: GradientCall, distance: Value) -> Value | None:
+def _mask_keys(call: GradientCall, distance: Value) -> Value | None:
     """Return a mask of the visible keys from the distance of key and query, or None if all are visible."""
     conditions = []
     if call.causal_mask is not None:
@@ -101,30 +101,30 @@ class _Attention:
         if call.scale is not None:
             self._scale = const(call.scale, self._wide)
         self._bias = bias
-        self.query = self._by_head(call.query)
+        self.query = self._split(call.query)
         self.key, self.value = (self._split_heads(each) for each in (call.key, call.value))
         self._probabilities = self._softmax(bias, is_seen)
 
-    def _by_head(self, x: Value) -> Value:
+    def _split(self, x: Value) -> Value:
         return relax.permute_dims(cast(x, self._wide), axes=[0, 2, 1, 3])
 
-    def _served(self, x: Value) -> Dim:
+    def _count_served(self, x: Value) -> Dim:
         """Return the number of query heads that share a head of x."""
         return dim_floordiv(self._shapes[0][2], known_shape(self._call, x)[2])
 
     def _split_heads(self, x: Value) -> Value:
-        count = self._served(x)
+        count = self._count_served(x)
         if count == 1:
-            return self._by_head(x)
+            return self._split(x)
         batch, length, heads, size = known_shape(self._call, x)
-        apart = relax.expand_dims(self._by_head(x), axis=[2])
+        apart = relax.expand_dims(self._split(x), axis=[2])
         copies = relax.broadcast_to(apart, relax.shape_expr(dims=(batch, heads, count, length, size)))
         together = (batch, self._shapes[0][2], length, size)
         return relax.reshape(copies, relax.shape_expr(dims=together))
 
     def _softmax(self, bias: Value | None, is_seen: Value | None) -> Value:
         """Return the probabilities. Rows that see no key are 0 or NaN."""
-        scores = relax.matmul(self._scaled(self.query), _transpose(self.key))
+        scores = relax.matmul(self._scale_scores(self.query), _transpose(self.key))
         if bias is not None:
             scores = relax.add(scores, cast(bias, self._wide))
         none = const(-math.inf, self._wide)
@@ -140,25 +140,25 @@ class _Attention:
         return relax.divide(weights, relax.where(relax.greater(total, const(0, self._wide)), total,
                                                        const(1, self._wide)))  # fmt: skip
 
-    def _scaled(self, x: Value) -> Value:
+    def _scale_scores(self, x: Value) -> Value:
         return relax.multiply(x, self._scale)
 
     def gradients(self) -> list[Gradient]:
         call, shares = self._call, self._probabilities
-        arriving = self._by_head(call.gradient)
+        arriving = self._split(call.gradient)
         by_share = relax.multiply(relax.matmul(arriving, _transpose(self.value)), shares)
         total = relax.sum(by_share, axis=[3], keepdims=True)
         by_score = relax.subtract(by_share, relax.multiply(shares, total))
         made: list[Gradient] = [
-            lambda: self._back(relax.matmul(self._scaled(by_score), self.key), call.query),
-            lambda: self._back(relax.matmul(_transpose(self._scaled(by_score)), self.query), call.key),
+            lambda: self._back(relax.matmul(self._scale_scores(by_score), self.key), call.query),
+            lambda: self._back(relax.matmul(_transpose(self._scale_scores(by_score)), self.query), call.key),
             lambda: self._back(relax.matmul(_transpose(shares), arriving), call.value),
         ]
         return made if self._bias is None else [*made, lambda: self._reduce_to_bias(by_score)]
 
     def _back(self, gradient: Value, x: Value) -> Value:
         """Return a gradient in the operand's layout, summed over the query heads that share a head."""
-        count = self._served(x)
+        count = self._count_served(x)
         if equal(count, 1) is not True:
             batch, length, heads, size = known_shape(self._call, x)
             apart = relax.shape_expr(dims=(batch, heads, count, length, size))

@@ -76,7 +76,7 @@ def roi_align(call: GradientCall) -> Sequence[Gradient]:
         flat = relax.reshape(plain, relax.shape_expr(dims=(places, regions.channels)))
         vertical = _place_samples(regions, rois, 1, regions.rows)
         horizontal = _place_samples(regions, rois, 0, regions.columns)
-        read = _between(regions, flat, regions.images(rois), vertical.positions, horizontal.positions)
+        read = _interpolate(regions, flat, regions.images(rois), vertical.positions, horizontal.positions)
         apart = (regions.count, regions.rows, vertical.in_bin, regions.columns, horizontal.in_bin, regions.channels)
         pooled = _pool_samples(relax.reshape(read, relax.shape_expr(dims=apart)), vertical, horizontal, call.mode)
         return turned(pooled, "NHWC", regions.layout)
@@ -131,7 +131,7 @@ def _up_to_most(call: GradientCall, counts: Tensor) -> tuple[Tensor, Dim]:
     return Tensor(relax.astype(named, dtype=dtype_of(counts.value))), size
 
 
-def _between(regions: _Regions, flat: Value, images: Value, y: Tensor, x: Tensor) -> Value:
+def _interpolate(regions: _Regions, flat: Value, images: Value, y: Tensor, x: Tensor) -> Value:
     """Interpolate the data: [regions, samples down, samples across, channels], with 0 outside."""
     low_y, high_y, part_y = _neighbours(y, regions.height)
     low_x, high_x, part_x = _neighbours(x, regions.width)

@@ -90,7 +90,7 @@ def scatter(call: GradientCall) -> Sequence[Gradient]:
     return [by_data, None, by_updates]
 
 
-def _added(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
+def _sum(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     return call.gradient, lambda: scatter.read(call.gradient)
 
 
@@ -106,7 +106,7 @@ def _differentiate_overwriting(call: GradientCall, scatter: _Scatter) -> tuple[G
     return lambda: scatter.write(call.gradient, zeros, "update"), by_updates
 
 
-def _chosen(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
+def _choose(call: GradientCall, scatter: _Scatter) -> tuple[Gradient, Gradient]:
     """Differentiate max and min: equal shares go to all elements that are equal to the result."""
     dtype = dtype_of(call.data)
     of_data = relax.astype(relax.equal(call.data, call.result), dtype=dtype)
@@ -155,7 +155,8 @@ def _differentiate_product(call: GradientCall, scatter: _Scatter) -> tuple[Gradi
 
 
 _BY_REDUCTION: dict[str, Callable[[GradientCall, _Scatter], tuple[Gradient, Gradient]]] = {
-    "add": _added, "update": _differentiate_overwriting, "max": _chosen, "min": _chosen, "mean": _differentiate_mean, "mul": _differentiate_product,
+    "add": _sum, "update": _differentiate_overwriting, "max": _choose, "min": _choose,
+    "mean": _differentiate_mean, "mul": _differentiate_product,
 }  # fmt: skip
 
 

@@ -42,10 +42,10 @@ class _Window:
         before, after = padding
         #: Padding of each dimension, by the operator, and including the elements that windows need beyond the end.
         self.padding = _flat(before, after)
-        self.around = _flat(before, [one + more for one, more in zip(after, self._over(call, windows), strict=True)])
+        self.around = _flat(before, [one + more for one, more in zip(after, self._reach(call, windows), strict=True)])
         self.axes = list(range(2, 2 + len(windows)))
 
-    def _over(self, call: GradientCall, windows: Sequence[Window]) -> list[int]:
+    def _reach(self, call: GradientCall, windows: Sequence[Window]) -> list[int]:
         """Return the number of elements that the last windows need beyond the padded data."""
         if not call.ceil_mode:
             return [0] * len(windows)

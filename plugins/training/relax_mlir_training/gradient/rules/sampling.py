@@ -42,22 +42,22 @@ class _Sampling:
     def taps(self, position: Tensor, size: Tensor) -> list[_Tap]:
         x, method = self._coordinate(position, size), self._call.method
         if method == "nearest":
-            return [_Tap(apply("round", self._moved_inside(x, size)), None)]
+            return [_Tap(apply("round", self._move_inside(x, size)), None)]
         if method == "bilinear":
-            x = self._moved_inside(x, size)
+            x = self._move_inside(x, size)
             base = apply("floor", x)
             return [_Tap(base, 1 - (x - base)), _Tap(base + 1.0, x - base)]
         x = x if self._call.padding_mode == "reflection" else limited(x, -4.0, size + 3.0)
         base = apply("floor", x)
         shares = _cubic(x - base)
-        return [_Tap(self._moved_inside(base + float(step), size), share) for step, share in enumerate(shares, -1)]
+        return [_Tap(self._move_inside(base + float(step), size), share) for step, share in enumerate(shares, -1)]
 
     def _coordinate(self, position: Tensor, size: Tensor) -> Tensor:
         if self._call.align_corners:
             return (position + 1.0) * ((size - 1.0) * 0.5)
         return (position + 1.0) * (size * 0.5) - 0.5
 
-    def _moved_inside(self, x: Tensor, size: Tensor) -> Tensor:
+    def _move_inside(self, x: Tensor, size: Tensor) -> Tensor:
         last = size - 1.0
         if self._call.padding_mode == "zeros":
             return limited(x, -4.0, last + 4.0)
