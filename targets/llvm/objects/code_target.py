@@ -30,7 +30,9 @@ OPTIONS = (
     TargetOption(
         "numerics", "same: equal bits on all CPUs; fast: any order of sums; default: same but for bf16 instructions"
     ),
-    TargetOption("winograd", "tile size of Winograd's algorithm for 3x3 convolutions; default: 2 if numerics=fast, else 0"),
+    TargetOption(
+        "winograd", "tile size of Winograd's algorithm for 3x3 convolutions; default: 2 if numerics=fast, else 0"
+    ),
     TargetOption("denormals", "flush makes denormal (subnormal) f32 and f64 numbers zero; default: keep"),
     TargetOption("bounds", "check raises IndexError for a memory access that leaves its buffer; default: trust"),
 )

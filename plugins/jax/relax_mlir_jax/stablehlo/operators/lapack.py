@@ -108,7 +108,7 @@ def gesdd(node: HloNode) -> Outputs:
 
 @register_stablehlo(*_lapack("geev"))
 def geev(node: HloNode) -> Outputs:
-    """Return the eigenvalues, of a real matrix in two parts, left and right vectors as columns, and the failure info."""
+    """Return eigenvalues, of a real matrix in two parts, left and right vectors as columns, and the failure info."""
     is_left, is_right = (_option(node, name) == "V" for name in ("compute_left", "compute_right"))
     values, info, *vectors = _call(node, "eig", "pi" + "p" * (is_left + is_right), left=is_left, right=is_right)
     parts = _parts(node, values)
