@@ -42,16 +42,14 @@ lit_inprocess.configure(
     lit_config,
     tools={
         "relax-opt": lit_inprocess.Tool(
-            "relax_mlir.tools.relax_opt:run",
-            lit_inprocess.python_tool("relax_mlir.tools.relax_opt", "relax-opt"),
+            "relax_mlir.tools.relax_opt:run", lit_inprocess.python_tool("relax_mlir.tools.relax_opt", "relax-opt")
         ),
         "relax-compile": lit_inprocess.Tool(
             "relax_mlir.tools.relax_compile:run",
             lit_inprocess.python_tool("relax_mlir.tools.relax_compile", "relax-compile"),
         ),
         "relax-run": lit_inprocess.Tool(
-            "relax_mlir.tools.relax_run:run",
-            lit_inprocess.python_tool("relax_mlir.tools.relax_run", "relax-run"),
+            "relax_mlir.tools.relax_run:run", lit_inprocess.python_tool("relax_mlir.tools.relax_run", "relax-run")
         ),
         "relax-reduce": lit_inprocess.Tool(
             "relax_mlir_proof.relax_reduce:run",

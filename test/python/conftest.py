@@ -19,14 +19,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 # Folders in which nearly every test compiles a program or starts a process, and the share of their tests that runs.
-_COSTLY = {
-    "targets": 1 / 8,
-    "frontends": 1 / 8,
-    "passes": 1 / 12,
-    "runtime": 1 / 3,
-    "tools": 1 / 5,
-    "": 1 / 5,
-}
+_COSTLY = {"targets": 1 / 8, "frontends": 1 / 8, "passes": 1 / 12, "runtime": 1 / 3, "tools": 1 / 5, "": 1 / 5}
 # Folders with tests that compile programs and do not depend on LLVM's optimization.
 _UNOPTIMIZED = frozenset({"targets", "frontends", "passes", "runtime"})
 

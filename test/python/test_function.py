@@ -43,11 +43,7 @@ def test_sizes_are_written_in_one_way() -> None:
 
 def test_locations_around_are_the_operations_locations() -> None:
     module = rx.Module()
-    with (
-        module.context,
-        rx.ir.Location.file("net.py", 3, 7),
-        module.function("f", [rx.tensor((2,))]) as f,
-    ):
+    with module.context, rx.ir.Location.file("net.py", 3, 7), module.function("f", [rx.tensor((2,))]) as f:
         f.returns(relax.exp(*f))
     assert 'loc("net.py":3:7)' in module.print(debug_info=True)
 

@@ -99,11 +99,7 @@ def test_a_product() -> None:
 
 def test_engines_work_at_the_same_time() -> None:
     loads = [load(0, 4096 * each, 768) for each in range(4)]
-    both = [
-        *loads,
-        *(made("VOP", function=COPY, target=0, operands=15, count=2048) for _ in range(4)),
-        made("HALT"),
-    ]
+    both = [*loads, *(made("VOP", function=COPY, target=0, operands=15, count=2048) for _ in range(4)), made("HALT")]
     _, cycles = simulated(both)
     assert cycles.busy["load"] == 256 and cycles.busy["vector"] == 136 and cycles.total < 270
 
@@ -150,10 +146,7 @@ FAULTS = {
     "other weights": (changed(3, type=1), "no weights of this type are loaded"),
     "no end": (without(6), "the program has no HALT"),
     "an empty register": ([made("VSTORE", rows=1, columns=1), made("HALT")], "reads 1 numbers of register 0"),
-    "a long register": (
-        [made("VOP", function=COPY, operands=15, count=2049)],
-        "a register holds 1 to 2048 numbers",
-    ),
+    "a long register": ([made("VOP", function=COPY, operands=15, count=2049)], "a register holds 1 to 2048 numbers"),
 }
 
 

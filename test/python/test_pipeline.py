@@ -129,8 +129,7 @@ def test_groups_run_on_what_is_directly_inside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "marked"),
-    [("{test.a=x}", 1), ("{test.a}", 1), ("{test.a=y}", 0), ("{no}", 0), ("", 3)],
+    ("group", "marked"), [("{test.a=x}", 1), ("{test.a}", 1), ("{test.a=y}", 0), ("{no}", 0), ("", 3)]
 )
 def test_attributes_of_a_group_select(group: str, marked: int) -> None:
     assert run(f"builtin.module(builtin.module{group}(test-mark))", NESTED).count("test.mark") == marked

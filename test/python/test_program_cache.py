@@ -112,12 +112,7 @@ def test_weights_are_part_of_the_key(tmp_path: Path, compilations: list[object])
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"journal": Journal()},
-        {"observe": True},
-        {"cache": False},
-        {"pipeline": rx.stages("llvm").drop("attention")},
-    ],
+    [{"journal": Journal()}, {"observe": True}, {"cache": False}, {"pipeline": rx.stages("llvm").drop("attention")}],
 )
 def test_some_options_exclude_the_cache(options: dict[str, object], tmp_path: Path, compilations: list[object]) -> None:
     for _ in range(2):

@@ -75,10 +75,7 @@ def expected_of(entry: Entry, sample: Sample) -> Expected:
 def _is_drawing(sample: Sample) -> bool:
     """Check whether a call draws random numbers. Some entries of torch's table draw them with a seed of their own."""
     before = torch.get_rng_state()
-    with (
-        mock.patch("torch.manual_seed"),
-        mock.patch("torch.testing._utils.freeze_rng_state", nullcontext),
-    ):
+    with mock.patch("torch.manual_seed"), mock.patch("torch.testing._utils.freeze_rng_state", nullcontext):
         sample.call(cloned(sample))
     return not torch.equal(before, torch.get_rng_state())
 

@@ -90,11 +90,7 @@ def _nncfs(task: Task, samples: list[Feed]) -> Net:
     return _by_onnxruntime(found)
 
 
-QUANTIZERS: dict[str, Callable[[Task, list[Feed]], Net]] = {
-    "ours": _ours,
-    "NNCF": _nncfs,
-    "onnxruntime": _onnxruntimes,
-}
+QUANTIZERS: dict[str, Callable[[Task, list[Feed]], Net]] = {"ours": _ours, "NNCF": _nncfs, "onnxruntime": _onnxruntimes}
 
 
 def _outcome(quantize: Callable[[Task, list[Feed]], Net], task: Task, samples: list[Feed]) -> Outcome:

@@ -278,9 +278,7 @@ print(sorted(client.options.items()))
 
 def test_jax_is_unchanged_without_the_platform(tmp_path: Path) -> None:
     done = run(
-        tmp_path,
-        "print([each.platform for each in jax.devices()], 'relax_mlir_jax.pjrt.api' in sys.modules)",
-        "",
+        tmp_path, "print([each.platform for each in jax.devices()], 'relax_mlir_jax.pjrt.api' in sys.modules)", ""
     )
     assert done.stdout == "['cpu'] False\n" and "experimental" not in done.stderr
 

@@ -179,7 +179,7 @@ def make_targets() -> int:
 GOALS = (
     Goal("lines of the core (.py, .mlir)", core_lines, 164_135, 166_000),
     Goal("lines of code of the product", code_lines, 175_525, 174_000),
-    Goal("lines of tests", test_lines, 197_350, 180_000),
+    Goal("lines of tests", test_lines, 197_140, 180_000),
     Goal("names of the codegen contract", contract_names, 58, 60),
     Goal("top-level folders", top_folders, 16, 16),
     Goal("class names in three files or more", repeated_classes, 2, 12),

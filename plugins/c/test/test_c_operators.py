@@ -101,10 +101,7 @@ SUMS: dict[str, Case] = {
     "max_pool2d": ([IMAGE], lambda x: relax.nn.max_pool2d(x, pool_size=(3, 2), strides=(2, 2), padding=(1, 0, 1, 0))),
     "avg_pool2d": ([IMAGE], lambda x: relax.nn.avg_pool2d(x, pool_size=(2, 2), padding=(1, 1, 0, 0))),
     "sum_of_products": ([X, X], lambda x, y: relax.sum(relax.multiply(x, y), axis=[1])),
-    "bias_relu": (
-        [X, floats(5, 6), floats(6)],
-        lambda x, w, b: relax.nn.relu(relax.add(relax.matmul(x, w), b)),
-    ),
+    "bias_relu": ([X, floats(5, 6), floats(6)], lambda x, w, b: relax.nn.relu(relax.add(relax.matmul(x, w), b))),
     "quantize": (
         [X, numpy.float32(0.1), numpy.int8(3)],
         lambda x, s, z: relax.quantize(x, s, z, axis=0, out_dtype="int8"),

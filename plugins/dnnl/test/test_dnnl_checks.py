@@ -109,11 +109,7 @@ image = (1, 8, 6, 6)
             [(1, 6, 4), (4,)],
             "needs channels in dimension 1",
         ),
-        (
-            lambda x, g: relax.nn.batch_norm(x, g, g, g, g, axis=1)[0],
-            [image, (8,)],
-            "uses the statistics of the batch",
-        ),
+        (lambda x, g: relax.nn.batch_norm(x, g, g, g, g, axis=1)[0], [image, (8,)], "uses the statistics of the batch"),
         (
             lambda x, g: relax.nn.batch_norm(x, g, g, g, g, axis=3, training=False)[0],
             [image, (6,)],

@@ -52,10 +52,7 @@ BODIES: dict[str, tuple[Any, list[Any]]] = {
     "gelu": (lambda w, x: relax.nn.gelu(x), [(5, 33)]),
     "add": (lambda w, x, y: relax.add(x, y), [(5, 33), (33,)]),
     "softmax": (lambda w, x: relax.nn.softmax(x), [(5, 33)]),
-    "layer_norm": (
-        lambda w, x: relax.nn.layer_norm(x, w(32), w(32), axes=[-1]),
-        [(5, 32)],
-    ),
+    "layer_norm": (lambda w, x: relax.nn.layer_norm(x, w(32), w(32), axes=[-1]), [(5, 32)]),
     "batch_norm": (
         lambda w, x: relax.nn.batch_norm(x, w(8), w(8), w(8), relax.exp(w(8)), axis=1, training=False)[0],
         [(2, 8, 5, 5)],

@@ -172,11 +172,7 @@ def test_templates_beyond_the_limits(text: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "{{ 7**(7*10**7) }}",
-        "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
-    ],
+    "text", ["{{ 7**(7*10**7) }}", "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"]
 )
 def test_templates_that_take_too_long(text: str) -> None:
     process = TemplateProcess(seconds=0.5)

@@ -152,8 +152,7 @@ def test_more_pages_than_there_is_memory(model: Model, expected: Model) -> None:
 
 @pytest.mark.parametrize("target", [*DEVICES, "webgpu"])
 @pytest.mark.parametrize(
-    ("architecture", "weights", "kv"),
-    [("llama", "Q4_1", "f16"), ("qwen3", "Q4_K", "f32"), ("gemma3", "Q4_0", "i8")],
+    ("architecture", "weights", "kv"), [("llama", "Q4_1", "f16"), ("qwen3", "Q4_K", "f32"), ("gemma3", "Q4_0", "i8")]
 )
 def test_greedy_tokens_of_weights_and_pages_of_few_bits(
     target: str, architecture: str, weights: str, kv: str, tmp_path: Path

@@ -140,11 +140,7 @@ def test_penalties() -> None:
             chosen[name].append(sampler.choose(LOGITS, position))
             sampler.count(chosen[name][-1])
     # The prompt's token 0 counts only for the repetition penalty.
-    assert chosen == {
-        "presence": [0, 7, 4, 0, 0],
-        "frequency": [0, 7, 0, 7, 4],
-        "repetition": [7, 4, 0, 0, 0],
-    }
+    assert chosen == {"presence": [0, 7, 4, 0, 0], "frequency": [0, 7, 0, 7, 4], "repetition": [7, 4, 0, 0, 0]}
     assert LOGITS[0] == 2.0, "the engine's logits are not changed"
 
 

@@ -228,10 +228,7 @@ def test_an_interrupt_leaves_the_state_and_nothing_else(folder: Path) -> None:
     words = [folder / "model.onnx", "--data=many.npz", "--samples=200000", "--resume=state.npz", "-o=q.onnx"]
     before = {path.name for path in folder.iterdir()}
     process = subprocess.Popen(
-        [sys.executable, "-m", "relax_mlir_quantize.tool", *words],
-        cwd=folder,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "relax_mlir_quantize.tool", *words], cwd=folder, stderr=subprocess.PIPE, text=True
     )
     while process.poll() is None and not (folder / "state.npz").exists():
         pass

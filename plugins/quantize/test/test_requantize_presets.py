@@ -80,10 +80,7 @@ def test_sums_of_cmsis_nn() -> None:
 def test_pools_of_cmsis_nn(name: str) -> None:
     case: Data = CMSIS[name]
     shape = case["batch_size"], case["input_h"], case["input_w"], case["input_c"]
-    size, strides = (
-        (case["filter_h"], case["filter_w"]),
-        (case["stride_h"], case["stride_w"]),
-    )
+    size, strides = ((case["filter_h"], case["filter_w"]), (case["stride_h"], case["stride_w"]))
     ends = [
         max((case[f"output_{each}"] - 1) * stride + taps - case[f"input_{each}"], 0)
         for each, stride, taps in zip("hw", strides, size, strict=True)

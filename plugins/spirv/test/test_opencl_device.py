@@ -73,10 +73,7 @@ def test_code_without_a_kernel() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"shared_virtual": 1}, "has no fine-grained shared virtual memory, which programs need"),
-    ],
+    ("changes", "reason"), [({"shared_virtual": 1}, "has no fine-grained shared virtual memory, which programs need")]
 )
 def test_opening_refuses_unsuitable_devices(changes: dict[str, object], reason: str) -> None:
     from relax_mlir_spirv.opencl_runtime.opened import OpenDevice

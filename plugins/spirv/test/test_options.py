@@ -47,12 +47,7 @@ def test_wrong_options_are_refused(kind: str, options: str, message: str) -> Non
     assert f"target '{kind}" in str(raised.value) and message in str(raised.value)
 
 
-_CAPABILITIES = {
-    "f64": "shaderFloat64",
-    "f16": "shaderFloat16",
-    "i16": "shaderInt16",
-    "i8": "storageBuffer8BitAccess",
-}
+_CAPABILITIES = {"f64": "shaderFloat64", "f16": "shaderFloat16", "i16": "shaderInt16", "i8": "storageBuffer8BitAccess"}
 
 
 @pytest.mark.parametrize(("dtype", "lacks"), [("f64", "f64"), ("f16", "f64+f16"), ("bf16", "i16"), ("bool", "i8")])

@@ -260,12 +260,7 @@ for _accumulate in (False, True):
         (3, 2),
         (3, 2),
     )
-use(
-    "index_put broadcast",
-    lambda x, y: relax["index_put"](x, [indices(0, 1), indices(1, 1)], y),
-    (3, 2),
-    (1,),
-)
+use("index_put broadcast", lambda x, y: relax["index_put"](x, [indices(0, 1), indices(1, 1)], y), (3, 2), (1,))
 
 
 def _marked(x: Any, w: Any) -> Any:

@@ -92,11 +92,7 @@ class _GPUError(Exception):
 @pytest.mark.parametrize(
     ("raised", "kind", "message"),
     [
-        (
-            _GPUError("Parent device is lost"),
-            RuntimeError,
-            "the WebGPU device is lost; load the program again: Parent",
-        ),
+        (_GPUError("Parent device is lost"), RuntimeError, "the WebGPU device is lost; load the program again: Parent"),
         (RuntimeError("Could not map buffer (Aborted : lost)."), RuntimeError, "the WebGPU device is lost"),
         (MemoryError("Not enough\n memory left."), MemoryError, "is out of memory: Not enough memory left"),
         (_GPUError("Validation Error"), RuntimeError, "reports an error: Validation Error"),

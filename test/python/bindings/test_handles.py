@@ -303,10 +303,9 @@ print(view)
 def test_a_view_of_an_operation_without_a_class() -> None:
     """Use the bindings' generic view, which has no attributes, in a process where the class is not loaded."""
     done = subprocess.run([sys.executable, "-c", WITHOUT_A_CLASS], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines() == [
-        "True llvm.mlir.zero",
-        "<'llvm.mlir.zero' was erased by pass canonicalize>",
-    ], done.stderr
+    assert done.stdout.splitlines() == ["True llvm.mlir.zero", "<'llvm.mlir.zero' was erased by pass canonicalize>"], (
+        done.stderr
+    )
 
 
 def test_a_python_that_counts_otherwise_is_refused() -> None:

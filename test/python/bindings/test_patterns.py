@@ -195,10 +195,7 @@ def test_patterns_that_feed_themselves_come_to_an_end() -> None:
         RelaxError, match=r"loop test: patterns still apply after 4 rounds; last applied: 'again' to 'rel"
     ):
         apply_greedy(
-            code,
-            [Pattern("relax.sin", replace_by("relax.sin"), name="again")],
-            max_iterations=4,
-            what="loop test",
+            code, [Pattern("relax.sin", replace_by("relax.sin"), name="again")], max_iterations=4, what="loop test"
         )
     code.verify()
 

@@ -72,11 +72,7 @@ def test_a_function_without_a_name_that_can_be_a_symbol(module: Any) -> None:
             "tensor<4xf32>",
             "a PrimFunc is MLIR text, a module of one (@T.prim_func, te.create_prim_func) or a Python function",
         ),
-        (
-            mine,
-            "tensor<*xf32>",
-            "a PrimFunc in Python needs tensors of known rank, got tensor<*xf32>",
-        ),
+        (mine, "tensor<*xf32>", "a PrimFunc in Python needs tensors of known rank, got tensor<*xf32>"),
         ("func.func @f() { return }", "tensor<4xf32>", "with the attribute tir.prim_func, found func.func"),
         ("", "tensor<4xf32>", "with the attribute tir.prim_func, found nothing"),
         (TEXT + TEXT.replace("taken", "other"), "tensor<4xf32>", "tir.prim_func, found func.func, func.func"),

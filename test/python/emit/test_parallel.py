@@ -46,8 +46,7 @@ def test_the_run_shares_as_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("are_apart", "steps", "flops", "grain"),
-    [(True, 4, 1, 1), (False, 4, 1, None), (False, 6400, 10**6, 200)],
+    ("are_apart", "steps", "flops", "grain"), [(True, 4, 1, 1), (False, 4, 1, None), (False, 6400, 10**6, 200)]
 )
 def test_grains_of_steps(are_apart: bool, steps: int, flops: int, grain: int | None) -> None:
     """Make each step a grain inside of steps_apart, whatever its work. A loop without a grain is serial."""

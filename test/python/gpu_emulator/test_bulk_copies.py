@@ -130,11 +130,7 @@ def test_threads_behind_a_barrier_with_a_waiting_thread_may_read() -> None:
         ("copy", _PARTS["copy"].replace("%d15", "%d2"), "no map of 2 axes"),
         ("copy", _PARTS["copy"].replace("2d", "3d").replace("%r2}", "%r2, %r2}"), "no map of 3 axes"),
         ("after", f"{_PARTS['expect']} {_PARTS['copy']}", "nothing orders the two"),
-        (
-            "after",
-            f"bar.sync 0; {_PARTS['expect']} {_PARTS['copy']}",
-            "has ended without a wait for a bulk copy",
-        ),
+        ("after", f"bar.sync 0; {_PARTS['expect']} {_PARTS['copy']}", "has ended without a wait for a bulk copy"),
         ("meet", "st.shared.b32 [%d12], %r60; bar.sync 0;", "nothing orders|no fence.proxy.async behind it"),
     ],
 )

@@ -12,14 +12,7 @@ from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import SymExpr, sym
 from shorthand import refusal
 
-NUMPY_DTYPES = {
-    "float32": "f32",
-    "float64": "f64",
-    "float16": "f16",
-    "int64": "i64",
-    "int32": "i32",
-    "bool": "i1",
-}
+NUMPY_DTYPES = {"float32": "f32", "float64": "f64", "float16": "f16", "int64": "i64", "int32": "i32", "bool": "i1"}
 
 #: An array, or a list of arrays for a variadic operand. Other values are passed unchanged.
 Operand = Any

@@ -48,10 +48,7 @@ _INSTRUCTIONS = {
         "float %a -> float",
         "%p = call float @llvm.maxnum.f32(float %a, float 0.0)\n%r = call float @llvm.minnum.f32(float %p, float 1.0)",
     ),
-    r"d2i\.hi": (
-        "double %a -> i32",
-        "%b = bitcast double %a to i64\n%s = lshr i64 %b, 32\n%r = trunc i64 %s to i32",
-    ),
+    r"d2i\.hi": ("double %a -> i32", "%b = bitcast double %a to i64\n%s = lshr i64 %b, 32\n%r = trunc i64 %s to i32"),
     r"d2i\.lo": ("double %a -> i32", "%b = bitcast double %a to i64\n%r = trunc i64 %b to i32"),
     r"lohi\.i2d": (
         "i32 %a, i32 %b -> double",

@@ -36,10 +36,7 @@ def exp(a: Any, b: Any) -> Any:
         (lambda: is_op("relax.nn.softmax").has_attr(axis="last"), r"relax.nn.softmax.*axis"),
         (lambda: is_op("relax.add")(wildcard()), r"relax.add"),
         (lambda: is_op("relax.matmul")(x1=wildcard(), x3=wildcard()), r"relax.matmul.*'x3'"),
-        (
-            lambda: wildcard().has_rank(2).has_attr(axis=1),
-            r"has_attr\(\) is for an operator: is_op",
-        ),
+        (lambda: wildcard().has_rank(2).has_attr(axis=1), r"has_attr\(\) is for an operator: is_op"),
     ],
 )
 def test_patterns_of_what_there_is_not(pattern: Callable[[], Any], message: str) -> None:
@@ -181,10 +178,7 @@ def test_a_codegen_that_compiles_nothing() -> None:
         ({"compile": gives_objects(())}, r"rx.codegens.ObjectCode\(\(\)\), expected"),
         ({"compile": gives_objects(None)}, r"rx.codegens.ObjectCode\(None\), expected"),
         ({"compile": gives_objects([b"code"])}, "objects have no symbol __tvm_ffi_fused_exp_npu.fused_exp_npu"),
-        (
-            {"compile": lambda *_: sys.exit(0)},
-            r"failed to compile .*: SystemExit: 0 \(at passes/.*:\d+\)$",
-        ),
+        ({"compile": lambda *_: sys.exit(0)}, r"failed to compile .*: SystemExit: 0 \(at passes/.*:\d+\)$"),
         ({"compile": raises(ValueError())}, r"failed to compile .*: compile\(\): ValueError \(at passes/.*:\d+\)$"),
         ({"compile": raises(Wordless())}, r"failed to compile .*: compile\(\): Wordless \(at "),
         ({"compile": raises(rx.RelaxError(""))}, r"declined .*: RelaxError$"),

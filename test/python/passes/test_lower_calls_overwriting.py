@@ -225,18 +225,9 @@ _ROW = "scf.for %k = %c0 to %c8 step %c1 {{\n{}\n}}\n"
     [
         (_ROW.format(move("%i, %k", "%i, %k", _WIDE)), True),
         (_ROW.format(move("%k, %i", "%i, %k", _WIDE)), False),
-        (
-            _ROW.format(READ.format("%i, %k", _WIDE)) + _ZERO.format("%i, %c0"),
-            True,
-        ),
-        (
-            _ROW.format(READ.format("%k, %i", _WIDE)) + _ZERO.format("%c0, %i"),
-            True,
-        ),
-        (
-            _ROW.format(READ.format("%i, %k", _WIDE)) + _ZERO.format("%c0, %i"),
-            False,
-        ),
+        (_ROW.format(READ.format("%i, %k", _WIDE)) + _ZERO.format("%i, %c0"), True),
+        (_ROW.format(READ.format("%k, %i", _WIDE)) + _ZERO.format("%c0, %i"), True),
+        (_ROW.format(READ.format("%i, %k", _WIDE)) + _ZERO.format("%c0, %i"), False),
     ],
     ids=["there", "transposed", "of rows", "of columns", "of rows in a row"],
 )

@@ -17,13 +17,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 #: Code with long and short vectors, and for one core and several.
-TARGETS = (
-    "llvm",
-    "llvm{cores=1}",
-    "llvm{cores=8}",
-    "llvm{cpu=x86-64-v3}",
-    "llvm{cpu=x86-64-v3 vector-bytes=16}",
-)
+TARGETS = ("llvm", "llvm{cores=1}", "llvm{cores=8}", "llvm{cpu=x86-64-v3}", "llvm{cpu=x86-64-v3 vector-bytes=16}")
 pytestmark = pytest.mark.skipif(
     not {"avx2", "fma"} <= set(cpu.host_features()), reason="code for x86-64-v3 does not run on this CPU"
 )

@@ -32,24 +32,14 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any], list[tuple[Any, ...]], Cal
         [("n", "m"), ("k",)],
         lambda x, places: x[:, places],
     ),
-    "turned round": (
-        lambda x: relax.flip(x, axis=2),
-        [some(3, 170, 290)],
-        [(3, "n", "m")],
-        lambda x: x[:, :, ::-1],
-    ),
+    "turned round": (lambda x: relax.flip(x, axis=2), [some(3, 170, 290)], [(3, "n", "m")], lambda x: x[:, :, ::-1]),
     "a loop inside": (
         lambda x: relax.bucketize(x, relax.const(BOUNDARIES)),
         [some(100, 70)],
         [("n", 70)],
         lambda x: numpy.searchsorted(BOUNDARIES, x, side="left"),
     ),
-    "pictures": (
-        resized,
-        [some(1, 24, 48, 48)],
-        [("n", 24, 48, 48)],
-        lambda x: x.repeat(2, axis=2).repeat(2, axis=3),
-    ),
+    "pictures": (resized, [some(1, 24, 48, 48)], [("n", 24, 48, 48)], lambda x: x.repeat(2, axis=2).repeat(2, axis=3)),
 }
 
 

@@ -82,11 +82,7 @@ def test_integers_overflow_as_they_do() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [
-        one(relax.sum, (100, 100)),
-        one(relax.sum, (1000, 1000), axis=[1]),
-        one(relax.sum, ("n", 1000)),
-    ],
+    [one(relax.sum, (100, 100)), one(relax.sum, (1000, 1000), axis=[1]), one(relax.sum, ("n", 1000))],
     ids=["little", "many", "unknown"],
 )
 def test_what_stays_whole(module: rx.Module) -> None:

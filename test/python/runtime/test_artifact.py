@@ -17,13 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.runtime import Artifact, ArtifactError, Constant
-from relax_mlir.runtime.artifact import (
-    FORMAT_VERSION,
-    HEADER_BYTES,
-    DeviceCode,
-    read_artifact,
-    write_artifact,
-)
+from relax_mlir.runtime.artifact import FORMAT_VERSION, HEADER_BYTES, DeviceCode, read_artifact, write_artifact
 from relax_mlir.runtime.constant_memory import address_of
 from relax_mlir.runtime.cpu import features_of, host_features
 from relax_mlir.runtime.manifest import PassedValue, Site, profile_content

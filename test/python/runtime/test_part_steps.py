@@ -284,13 +284,7 @@ def test_node_names() -> None:
     with codegen([("npu.both", pattern)], compile=compile_) as name:
         rx.compile(module, partition=[name])
     both = ("the_exp", "the_tanh")
-    assert seen == {
-        "whole": [both],
-        "single": [both[:1], both[1:]],
-        "composite": [both],
-        "function": both,
-        "none": (),
-    }
+    assert seen == {"whole": [both], "single": [both[:1], both[1:]], "composite": [both], "function": both, "none": ()}
 
 
 def test_an_operation_without_names_has_its_place() -> None:

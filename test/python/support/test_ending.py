@@ -129,11 +129,7 @@ class Waiting(rx.Pass):
         {body}
 work = lambda: rx.Pipeline([Waiting()]).run(module)
 """
-_WAYS = {
-    "lock": "never.wait()",
-    "again and again": "while True: time.sleep(0.01)",
-    "in Python": "while True: pass",
-}
+_WAYS = {"lock": "never.wait()", "again and again": "while True: time.sleep(0.01)", "in Python": "while True: pass"}
 
 
 @pytest.mark.slow

@@ -216,10 +216,7 @@ def test_several_threads_at_once(pool: Pool) -> None:
             "note: it printed: LLVM ERROR: it broke",
         ),
         ("kill", "node 7: kernel 'kill': the process that made its code was killed (out of memory?)"),
-        (
-            "leave",
-            "node 7: kernel 'leave': the process that made its code ended with 1\nnote: it printed: had enough",
-        ),
+        ("leave", "node 7: kernel 'leave': the process that made its code ended with 1\nnote: it printed: had enough"),
     ],
 )
 def test_failures(pool: Pool, name: str, text: str) -> None:

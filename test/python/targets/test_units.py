@@ -27,10 +27,7 @@ from relax_mlir.targets.llvm.objects.code_target import code_target
 import relax_mlir as rx
 from relax_mlir import relax
 
-ARRAYS = (
-    numpy.linspace(-2, 2, 15 * 8, dtype="float32").reshape(15, 8),
-    numpy.array([3, 0, 7, 7, -8], "int64"),
-)
+ARRAYS = (numpy.linspace(-2, 2, 15 * 8, dtype="float32").reshape(15, 8), numpy.array([3, 0, 7, 7, -8], "int64"))
 
 
 @pytest.fixture

@@ -85,10 +85,7 @@ def test_bash_knows_every_option(tool: str, environment: dict[str, str]) -> None
 
 @shell("bash")
 def test_bash_completes_passes_and_values(environment: dict[str, str], tmp_path: Path) -> None:
-    assert in_bash(environment, "relax-opt", "--relax-can") == [
-        "--relax-canonicalize",
-        "--relax-canonicalize-layers",
-    ]
+    assert in_bash(environment, "relax-opt", "--relax-can") == ["--relax-canonicalize", "--relax-canonicalize-layers"]
     assert in_bash(environment, "relax-opt", "--mlir-print-ir-after", "=", "one-shot") == ["one-shot-bufferize"]
     assert in_bash(environment, "relax-opt", "--explain-op", "=", "relax.nn.conv2") == [
         "relax.nn.conv2d",

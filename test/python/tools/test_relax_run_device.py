@@ -78,13 +78,7 @@ def picking(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize(
     ("options", "graphs"),
-    [
-        ([], 2),
-        (["--graphs"], 4),
-        (["--no-graphs"], 0),
-        (["--graphs=false"], 0),
-        (["--graphs=false", "--no-graphs"], 0),
-    ],
+    [([], 2), (["--graphs"], 4), (["--no-graphs"], 0), (["--graphs=false"], 0), (["--graphs=false", "--no-graphs"], 0)],
 )
 def test_graphs_are_asked_for_or_not(picking: str, options: list[str], graphs: int) -> None:
     """Count the graph launches of one call and three timed calls."""

@@ -62,10 +62,7 @@ def swap(x: Any, y: Any) -> None:
     [
         ("main", "output 'y' is left unwritten, from element [3] on; f32[4] is written by three ("),
         ("temporary", "output 'result0' is computed of memory that nothing has written: element ["),
-        (
-            "input",
-            "input 'x' is the caller's, and is written to, from element [2] on; f32[4] is read by ",
-        ),
+        ("input", "input 'x' is the caller's, and is written to, from element [2] on; f32[4] is read by "),
     ],
 )
 def test_poison_shows_what_is_not_written(function: str, problem: str, tmp_path: Path) -> None:

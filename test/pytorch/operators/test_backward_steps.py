@@ -38,10 +38,7 @@ _CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
         lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True),
         [(2, 3, 5, 4)] * 3,
     ),
-    "antialiased resizing": (
-        lambda x: functional.interpolate(x, (4, 5), mode="bilinear", antialias=True),
-        [_IMAGE],
-    ),
+    "antialiased resizing": (lambda x: functional.interpolate(x, (4, 5), mode="bilinear", antialias=True), [_IMAGE]),
     "nearest resizing": (lambda x: functional.interpolate(x, scale_factor=2), [_IMAGE]),
     "sampling": (
         lambda x, grid: functional.grid_sample(x, torch.tanh(grid), align_corners=False),
@@ -51,10 +48,7 @@ _CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "reflection": (lambda x: functional.pad(x, (2, 1, 0, 3), mode="reflect"), [_IMAGE]),
     "distances": (lambda x, y: torch.cdist(x, y, p=1.5), [(2, 4, 3), (5, 3)]),
     "distances of pairs": (lambda x: functional.pdist(x), [(5, 3)]),
-    "systems of equations": (
-        lambda a, b: torch.linalg.solve(a @ a.mT + torch.eye(4), b),
-        [(2, 4, 4), (2, 4, 3)],
-    ),
+    "systems of equations": (lambda a, b: torch.linalg.solve(a @ a.mT + torch.eye(4), b), [(2, 4, 4), (2, 4, 3)]),
     "solutions of factors": (
         lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(a + 3 * torch.eye(4)), b),
         [(4, 4), (4, 2)],

@@ -62,11 +62,7 @@ def test_products_of_truth_values() -> None:
 def test_divisions_round(dtype: torch.dtype) -> None:
     pairs = [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (-6, 3), (1, 10)]
     x, y = (torch.tensor(each).to(dtype) for each in zip(*pairs, strict=True))
-    check(
-        lambda x, y: (x // y, torch.div(x, y, rounding_mode="trunc"), x % y, torch.fmod(x, y), torch.div(x, y)),
-        x,
-        y,
-    )
+    check(lambda x, y: (x // y, torch.div(x, y, rounding_mode="trunc"), x % y, torch.fmod(x, y), torch.div(x, y)), x, y)
 
 
 def test_division_of_special_values() -> None:

@@ -34,12 +34,7 @@ def test_shapes_of_unknown_sizes() -> None:
 
 def test_copies_of_unknown_sizes() -> None:
     check(
-        lambda x: (
-            x.repeat(x.shape[0], 2, 1),
-            x.tile(2),
-            x.repeat_interleave(x.shape[0], 1),
-            x.repeat_interleave(2),
-        ),
+        lambda x: (x.repeat(x.shape[0], 2, 1), x.tile(2), x.repeat_interleave(x.shape[0], 1), x.repeat_interleave(2)),
         torch.randn(4, 6),
         dynamic=True,
         others=OTHERS,

@@ -60,8 +60,7 @@ def test_reversed_sequences() -> None:
 
 
 @pytest.mark.parametrize(
-    "reduction, expected",
-    [("update", 3), ("add", 16), ("mul", 60), ("max", 10), ("min", 1), ("mean", 4)],
+    "reduction, expected", [("update", 3), ("add", 16), ("mul", 60), ("max", 10), ("min", 1), ("mean", 4)]
 )
 def test_written_several_times(reduction: str, expected: int) -> None:
     """Write 2, 1 and 3 to the same place, which holds 10."""

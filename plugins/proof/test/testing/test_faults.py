@@ -56,10 +56,7 @@ def test_a_codegen_without_faults_is_right() -> None:
     assert report.is_right, str(report)
 
 
-@pytest.mark.parametrize(
-    ("fault", "operator"),
-    [("bound", "relax.nn.relu"), ("order", "relax.subtract")],
-)
+@pytest.mark.parametrize(("fault", "operator"), [("bound", "relax.nn.relu"), ("order", "relax.subtract")])
 def test_bisecting_names_the_operator(fault: str, operator: str) -> None:
     module, arguments = model()
     culprit = bisect(module, arguments, partition=[f"faulty{{fault={fault}}}"])

@@ -62,11 +62,7 @@ OPERATORS: dict[str, tuple[str, Callable[[Any], object], list[str]]] = {
         ["f32 3x4x9x7", "f32 6x4x3x3"],
     ),
     "joined": ("*xs", lambda call: len(call.xs) == 2, ["f32 3x5", "f32 3x5"]),
-    "with_optional": (
-        "x y?",
-        lambda call: call.y is not None and call.y.dtype == "i32",
-        ["i32 3x5", "i32 3x5"],
-    ),
+    "with_optional": ("x y?", lambda call: call.y is not None and call.y.dtype == "i32", ["i32 3x5", "i32 3x5"]),
     "into": ("x shape:shape", lambda call: True, ["f32 3x5"]),
 }
 

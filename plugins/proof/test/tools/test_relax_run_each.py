@@ -52,11 +52,7 @@ def node(op: str, given: str, made: str, name: str, domain: str = "") -> Any:
     return onnx.helper.make_node(op, given.split(), [made], name=name, domain=domain)
 
 
-CHAIN = [
-    node("Softmax", "x", "s", "first"),
-    node("Sub", "c s", "d", "difference"),
-    node("Softmax", "d", "y", "last"),
-]
+CHAIN = [node("Softmax", "x", "s", "first"), node("Sub", "c s", "d", "difference"), node("Softmax", "d", "y", "last")]
 
 
 def outcome(tool: Any, *arguments: str | Path) -> tuple[int, str, str]:

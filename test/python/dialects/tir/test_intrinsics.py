@@ -181,11 +181,7 @@ def test_the_results_are_numpy_s_on_integers(name, shape, dtype):
 
 
 @pytest.mark.parametrize("name", EXPONENT_OPS)
-@given(
-    shape=shapes(),
-    dtype=st.sampled_from(["f16", "f32", "f64"]),
-    exponent=st.sampled_from(["i8", "i16", "i32"]),
-)
+@given(shape=shapes(), dtype=st.sampled_from(["f16", "f32", "f64"]), exponent=st.sampled_from(["i8", "i16", "i32"]))
 @draws(10)
 def test_an_exponent_is_any_integer_and_the_result_is_numpy_s(name, shape, dtype, exponent):
     expected = numpy_results(numpy.ldexp, shape, dtype, exponent)

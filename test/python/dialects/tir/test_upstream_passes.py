@@ -182,12 +182,7 @@ def test_bodies_survive_bufferization_and_become_loops():
 
 def test_a_call_in_a_body_happens_once_per_element():
     body = CHAIN.replace("linalg.yield %c", '"tir.call_extern"(%in) {func = "trace"} : (f32) -> ()\nlinalg.yield %c')
-    passes = (
-        "canonicalize",
-        "cse",
-        "one-shot-bufferize{bufferize-function-boundaries}",
-        "convert-linalg-to-loops",
-    )
+    passes = ("canonicalize", "cse", "one-shot-bufferize{bufferize-function-boundaries}", "convert-linalg-to-loops")
     assert count("call_extern", run(body, *passes)) == 1
 
 

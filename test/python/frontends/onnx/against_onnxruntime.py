@@ -18,11 +18,7 @@ class Compared:
     """Compiled model: `Compared(model)(inputs)` fails if onnxruntime's results differ."""
 
     def __init__(
-        self,
-        model: onnx.ModelProto,
-        shapes: Mapping[str, Any] | None = None,
-        rtol: float = 1e-4,
-        atol: float = 1e-5,
+        self, model: onnx.ModelProto, shapes: Mapping[str, Any] | None = None, rtol: float = 1e-4, atol: float = 1e-5
     ):
         self.model, self.rtol, self.atol = model, rtol, atol
         options = onnxruntime.SessionOptions()

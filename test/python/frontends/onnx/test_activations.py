@@ -83,8 +83,7 @@ def test_the_hard_maximum_of_nothing(axis: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "op, attributes",
-    [("Elu", {"alpha": 0.7}), ("Celu", {"alpha": 0.7}), ("Selu", {"alpha": 0.7, "gamma": 1.5})],
+    "op, attributes", [("Elu", {"alpha": 0.7}), ("Celu", {"alpha": 0.7}), ("Selu", {"alpha": 0.7, "gamma": 1.5})]
 )
 def test_exponentials_keep_their_digits_near_zero(op: str, attributes: dict[str, Any]) -> None:
     x = numpy.array([-1e-6, -1e-3, -2.0, -90.0, 0.0, 3.0, 200.0], "float32")

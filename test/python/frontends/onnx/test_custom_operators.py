@@ -272,10 +272,7 @@ def test_unknown_operators_suggest_a_similar_name() -> None:
         ("func.func @f() { return }", "must be one func.func with the attribute tir.prim_func, found func.func"),
         (TEXT + TEXT.replace("@mirror", "@second"), "found func.func, func.func"),
         (TEXT.replace("?x?xf32", "?x?xf64"), "does not fit parameter #0 of @mirror"),
-        (
-            3,
-            "a PrimFunc is MLIR text, a module of one (@T.prim_func, te.create_prim_func) or a Python function",
-        ),
+        (3, "a PrimFunc is MLIR text, a module of one (@T.prim_func, te.create_prim_func) or a Python function"),
         (lambda x, out: x, "the body returned"),
         (lambda x: None, "takes 1 positional argument"),
     ],

@@ -58,10 +58,7 @@ CONVOLUTIONS: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "reals": (lambda x: relax.add(conv(x), floats(8, 1, 1)), ["Conv"]),
     "first": (lambda x: relax.add(floats(1, 8, 1, 1), conv(x)), ["Conv"]),
     "i32": (lambda x: relax.add(conv(x), integers((8, 1, 1), 8)), ["DequantizeLinear", "Conv"]),
-    "i32 of rank 4": (
-        lambda x: relax.add(conv(x), integers((1, 8, 1, 1), 8, axis=1)),
-        ["DequantizeLinear", "Conv"],
-    ),
+    "i32 of rank 4": (lambda x: relax.add(conv(x), integers((1, 8, 1, 1), 8, axis=1)), ["DequantizeLinear", "Conv"]),
     "one scale": (lambda x: relax.add(conv(x), integers((8, 1, 1), 0)), ["DequantizeLinear", "Conv"]),
     "transposed": (
         lambda x: relax.add(relax.nn.conv2d_transpose(x, floats(4, 8, 3, 3)), floats(8, 1, 1)),

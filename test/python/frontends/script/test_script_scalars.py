@@ -149,10 +149,7 @@ LOOPS = {
         lambda a: numpy.concatenate([[1 + a[2:].sum()], numpy.zeros(7)]),
     ),
     "an assertion": ("assert A[0] < 100.0, 'too large'\nfor i in range(8):\n    B[i] = A[i]", lambda a: a),
-    "a call": (
-        "for i in range(8):\n    B[i] = T.call_extern('float32', 'fabsf', A[i])",
-        numpy.abs,
-    ),
+    "a call": ("for i in range(8):\n    B[i] = T.call_extern('float32', 'fabsf', A[i])", numpy.abs),
 }
 
 

@@ -36,11 +36,7 @@ def check(kernel: Kernel, sch: rx.Schedule, seed: int = 0) -> None:
 @pytest.mark.parametrize("stages", [0, 2, 3])
 @pytest.mark.parametrize(
     ("name", "block", "runs"),
-    [
-        ("matmul_relu", "Y", 4 * 8 * 6),
-        ("matmul", "C", 6 * 9 * 6),
-        ("convolution", "Y", 2 * 5 * 2 * 5 * 1 * 3),
-    ],
+    [("matmul_relu", "Y", 4 * 8 * 6), ("matmul", "C", 6 * 9 * 6), ("convolution", "Y", 2 * 5 * 2 * 5 * 1 * 3)],
 )
 def test_products_and_convolutions(name: str, block: str, runs: int, stages: int) -> None:
     """Pad to whole runs, and choose the iters with the fewest runs."""

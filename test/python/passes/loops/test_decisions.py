@@ -94,10 +94,7 @@ def test_a_search_decides(kernel: rx.Module) -> None:
     _STEPS[:] = [decided]
     made = decided_schedule(kernel, TARGET)
     assert made is not None and made.rule == "by_steps"
-    assert made.decisions == (
-        TileDecision(16, 2, 16, (4, 4), (4, 4)),
-        CategoricalDecision((4, 8, 16), 1, 1),
-    )
+    assert made.decisions == (TileDecision(16, 2, 16, (4, 4), (4, 4)), CategoricalDecision((4, 8, 16), 1, 1))
     other = decided_schedule(kernel, TARGET, "by_steps", [(2, 8), 2])
     assert other is not None and other.taken == ((2, 8), 2)
     assert lowered_by(fixed) != lowered_by(splits([2, 8], [2, 16]))

@@ -59,15 +59,9 @@ WRONG: dict[str, tuple[Wrong, str]] = {
     "integers": (lambda d: (given(d)[0], CudaTensor(d, PLACES.astype("int32"))), "#1 'arg1' expected dtype int64"),
     "size": (lambda d: (CudaTensor(d, X[:5]), given(d)[1]), "#0 'arg0' dimension 0 expected size 6, got 5"),
     "rank": (lambda d: (CudaTensor(d, X[0]), given(d)[1]), "#0 'arg0' expected rank 2"),
-    "on the CPU": (
-        lambda d: (X, PLACES),
-        r"#0 'arg0' expected a .* cuda:0, got one on cpu:0; executable.copying",
-    ),
+    "on the CPU": (lambda d: (X, PLACES), r"#0 'arg0' expected a .* cuda:0, got one on cpu:0; executable.copying"),
     "one on the CPU": (lambda d: (given(d)[0], PLACES), "#1 'arg1' expected a tensor on cuda:0, got one on cpu:0"),
-    "another device": (
-        lambda d: (CudaTensor(d, X, 1), given(d)[1]),
-        r"#0 'arg0' expected a .* cuda:0, got .* cuda:1",
-    ),
+    "another device": (lambda d: (CudaTensor(d, X, 1), given(d)[1]), r"#0 'arg0' expected a .* cuda:0, got .* cuda:1"),
     "none": (lambda d: (None, given(d)[1]), "#0 'arg0' expected a tensor"),
     "too few": (lambda d: given(d)[:1], r"expected 2 arguments \(arg0, arg1\), got 1"),
     "too many": (lambda d: (*given(d), given(d)[0]), r"expected 2 arguments \(arg0, arg1\), got 3"),

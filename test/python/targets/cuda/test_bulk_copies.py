@@ -28,11 +28,7 @@ DTYPES: dict[str, Any] = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16,
 
 
 def built(
-    shapes: Sequence[Sizes],
-    body: Callable[..., Any],
-    dtype: str = "float16",
-    arch: str = "sm_90a",
-    **options: Any,
+    shapes: Sequence[Sizes], body: Callable[..., Any], dtype: str = "float16", arch: str = "sm_90a", **options: Any
 ) -> rx.Executable:
     module = rx.Module()
     with module.function("main", [rx.tensor(shape, dtype) for shape in shapes]) as f:
@@ -80,10 +76,7 @@ def test_products_of_matrices(dtype: str, sizes: Sequence[int]) -> None:
     """Pad with zeros beyond the last row, column and step. Blocks share the steps if there are few rectangles."""
     m, n, k = sizes
     code = checked(
-        [(1, m, 1, k), (n, 1, 1, k)],
-        lambda x, w: along_steps(x, w, dtype),
-        lambda x, w: x @ w[:, 0, 0].T,
-        dtype,
+        [(1, m, 1, k), (n, 1, 1, k)], lambda x, w: along_steps(x, w, dtype), lambda x, w: x @ w[:, 0, 0].T, dtype
     )
     assert COPY + ".2d" in code and "cp.async.c" not in code and "wgmma" in code
 
