@@ -13,7 +13,7 @@ from ...dialects.tir import dialect as tir
 from ...support.plugins import load_plugins
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
-from .units import copied_text, find_function
+from .units import copied_unit, find_function
 
 #: Size limit of a message (__relax_fail). Locations, operator texts and numbers keep their share below half of it.
 MESSAGE_BYTES = 2048
@@ -148,7 +148,7 @@ class Support:
         if symbol in self._known:
             return
         if function.is_copied:
-            self.define(copied_text())
+            self.define(copied_unit().text)
             return
         with ir.InsertionPoint(self._body), ir.Location.unknown():
             llvm_ops.declare(symbol, ir.Type.parse(function.type))

@@ -2,15 +2,16 @@
 """Units of the library (library/) and their functions, for the programs that declare and call them.
 
 Every program needs support.mlir. The other files are optional units, compiled only for the programs that need them. All
-programs of a process share the thread pool (pool.mlir), hence the pool is an object of its own. The file prelude.mlir
-holds the types and C functions that several files use; each unit begins with it.
+programs of a process share the thread pool (pool.mlir), hence the pool is an object of its own. Units are modules of
+host functions (native/) or MLIR texts. Each text begins with prelude.mlir, the types and C functions of several texts.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ...bindings.context import new_context
 from ...bindings.ir import Operation
@@ -18,17 +19,17 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, has_body, operations_of, symbol_name
 from ...dialects.core.ir_attributes import ENTRY
 from .flush_modes import keep_text
+from .native.unit import PythonUnit
 
 #: Every program needs the first file. Each file depends only on files before it.
 _FILES = (
-    "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
+    "support.mlir", "kept.py", "calls.py", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
     "device_calls.mlir", "device_profile.mlir", "cuda_recording.mlir", "cuda_graphs.mlir",
     "device_tensor_maps.mlir",
 )  # fmt: skip
 _PREFIX = "__relax_"
 _FOLDER = Path(__file__).parent / "library"
-#: Texts of the units of other packages.
-_registered: dict[str, None] = {}
+_MODULES = f"{__package__}.library."
 
 
 class LibraryFunction(NamedTuple):
@@ -44,32 +45,89 @@ class LibraryFunction(NamedTuple):
         return f"!llvm.func<{self.result} ({', '.join(self.inputs)})>"
 
 
-class _Unit(NamedTuple):
-    functions: dict[str, LibraryFunction]
-    #: Names of the functions that other units define.
-    declared: frozenset[str]
+class LibraryUnit(Protocol):
+    """Unit of the library. Its text is emitted only to compile it."""
+
+    @property
+    def text(self) -> str:
+        """Text of the unit in MLIR."""
+
+    @property
+    def identity(self) -> bytes:
+        """Bytes that determine the text, for the cache."""
+
+    @property
+    def signatures(self) -> Mapping[str, tuple[tuple[str, ...], str]]:
+        """Operand types and results of the functions for programs, by symbol."""
+
+    @property
+    def declared(self) -> frozenset[str]:
+        """Names of the functions that other units define."""
+
+    def mentions(self, symbol: str) -> bool:
+        """Check whether the unit may define a function."""
+
+
+class _TextUnit:
+    """Unit of MLIR text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.identity = text.encode()
+
+    @cached_property
+    def _functions(self) -> dict[str, tuple[tuple[str, ...], str] | None]:
+        """Return the functions of the text. Parsing it takes longer than a search for a name in it."""
+        with new_context() as context, ir.Location.unknown():
+            context.allow_unregistered_dialects = True  # this project's dialects need not be loaded
+            module = ir.Module.parse(self.text)
+            functions = [op for op in operations_of(module.body) if op.name in ("func.func", "llvm.func")]
+            return {symbol_name(op): _signature(op) if has_body(op) else None for op in functions}
+
+    @property
+    def signatures(self) -> dict[str, tuple[tuple[str, ...], str]]:
+        return {name: signature for name, signature in self._functions.items() if signature is not None}
+
+    @property
+    def declared(self) -> frozenset[str]:
+        return frozenset(name for name, signature in self._functions.items() if signature is None)
+
+    def mentions(self, symbol: str) -> bool:
+        return symbol in self.text
+
+
+#: Units of other packages, by their texts.
+_registered: dict[str, LibraryUnit] = {}
 
 
 @lru_cache(maxsize=1)
-def unit_texts() -> tuple[str, ...]:
-    """Return the texts of the units.
+def library_units() -> tuple[LibraryUnit, ...]:
+    """Return the units in the order of their dependencies.
 
     Their functions are visible only to the other units of a program. The first unit is the one that every program
     needs.
     """
-    return tuple(_file("prelude.mlir") + unit for unit in (*map(_file, _FILES), *_registered))
+    return (*map(_unit, _FILES), *_registered.values())
 
 
 def register_library(*units: str) -> None:
     """Add units for a kind of device to the library, in the module that registers the target of the kind's name.
 
-    A unit is MLIR text that follows prelude.mlir, and may call functions of earlier units. A packed function
-    `__relax_KIND_functions` returns the address of replacements of CUDA's driver functions (device.mlir).
-    `__relax_KIND_graph_begin`, `_end` and `_leave` launch recorded graphs (cuda_graphs.mlir). All are optional.
+    A unit is the name of a module of host functions, or MLIR text that follows prelude.mlir, and may call functions of
+    earlier units. A packed function `__relax_KIND_functions` returns the address of replacements of CUDA's driver
+    functions (device.mlir). `__relax_KIND_graph_begin`, `_end` and `_leave` launch recorded graphs (cuda_graphs.mlir).
+    All are optional.
     """
-    _registered.update(dict.fromkeys(units))
-    unit_texts.cache_clear()
+    for unit in units:
+        is_module = all(part.isidentifier() for part in unit.split("."))
+        _registered.setdefault(unit, PythonUnit(unit) if is_module else _TextUnit(_file("prelude.mlir") + unit))
+    library_units.cache_clear()
     _place_of.cache_clear()
+
+
+def _unit(file: str) -> LibraryUnit:
+    name, _, kind = file.partition(".")
+    return PythonUnit(_MODULES + name) if kind == "py" else _TextUnit(_file("prelude.mlir") + _file(file))
 
 
 def _file(name: str) -> str:
@@ -84,42 +142,46 @@ _PAUSES = {
 }
 
 
-def pool_text(architecture: str) -> str:
+@lru_cache(maxsize=4)
+def pool_unit(architecture: str) -> LibraryUnit:
     """Return the thread pool for processors of an architecture."""
     own = {"pause": _PAUSES.get(architecture, ""), "keep_denormals": keep_text(architecture)}
     functions = (
         f"func.func private @{name}() attributes {{llvm.always_inline}} {{\n  {text}\n  return\n}}\n"
         for name, text in own.items()
     )
-    return "\n".join((_file("prelude.mlir") + _file("pool.mlir"), *functions))
+    return _TextUnit("\n".join((_file("prelude.mlir") + _file("pool.mlir"), *functions)))
 
 
 @lru_cache(maxsize=1)
-def copied_text() -> str:
+def copied_unit() -> LibraryUnit:
     """Return the functions that every program contains itself, with declarations of the functions they call."""
-    return _file("copied.mlir")
+    return PythonUnit(f"{_MODULES}copied")
 
 
 def find_function(name: str) -> LibraryFunction | None:
     """Return the library function of a symbol, or None.
 
-    Only units that mention the name are parsed, until one defines it.
+    Only units that mention the name are read, until one defines it.
     """
-    if name in _copied():
-        return _copied()[name]
+    if not name.startswith(_PREFIX):
+        return None
+    if copied_unit().mentions(name) and (copied := copied_unit().signatures.get(name)) is not None:
+        return LibraryFunction(*copied, is_copied=True)
     place = _place_of(name)
-    return None if place is None else _unit(unit_texts()[place]).functions[name]
+    return None if place is None else LibraryFunction(*library_units()[place].signatures[name])
 
 
-def needed_texts(module: Operation) -> list[str]:
+def needed_units(module: Operation) -> list[LibraryUnit]:
     """Return the units that define the functions a module declares, and the units that these depend on."""
     needed = {place for operation in declared_in(module) if (place := _place_of(symbol_name(operation))) is not None}
     if not needed:
         return []
-    for place in reversed(range(len(unit_texts()))):
+    for place in reversed(range(len(library_units()))):
         if place in needed:
-            needed |= {other for name in _unit(unit_texts()[place]).declared if (other := _place_of(name)) is not None}
-    return [text for place, text in enumerate(unit_texts()) if place in {0, *needed}]
+            declared = library_units()[place].declared
+            needed |= {other for name in declared if (other := _place_of(name)) is not None}
+    return [unit for place, unit in enumerate(library_units()) if place in {0, *needed}]
 
 
 def declared_in(module: Operation) -> list[Operation]:
@@ -132,34 +194,16 @@ def declared_in(module: Operation) -> list[Operation]:
 def _place_of(name: str) -> int | None:
     if not name.startswith(_PREFIX):
         return None
-    # Parsing a unit takes longer than a search for the name in its text.
-    texts = enumerate(unit_texts())
-    return next((place for place, text in texts if name in text and name in _unit(text).functions), None)
+    units = enumerate(library_units())
+    return next((place for place, unit in units if unit.mentions(name) and name in unit.signatures), None)
 
 
-@lru_cache(maxsize=1)
-def _copied() -> dict[str, LibraryFunction]:
-    return {name: function._replace(is_copied=True) for name, function in _unit(copied_text()).functions.items()}
-
-
-@lru_cache(maxsize=64)
-def _unit(text: str) -> _Unit:
-    with new_context() as context, ir.Location.unknown():
-        context.allow_unregistered_dialects = True  # this project's dialects need not be loaded
-        module = ir.Module.parse(text)
-        functions = [op for op in operations_of(module.body) if op.name in ("func.func", "llvm.func")]
-        return _Unit(
-            {symbol_name(op): _function(op) for op in functions if has_body(op)},
-            frozenset(symbol_name(op) for op in functions if not has_body(op)),
-        )
-
-
-def _function(op: Operation) -> LibraryFunction:
-    """Return a function as programs see it. A function that can fail returns its status (host-lower-errors)."""
+def _signature(op: Operation) -> tuple[tuple[str, ...], str]:
+    """Return a function's types as programs see it. A function that can fail returns its status (host-lower-errors)."""
     type_ = ir.TypeAttr(op.attributes["function_type"]).value
     if op.name == "llvm.func":
         result = str(type_.return_type).replace("!llvm.void", "void")
     else:
         results = ["i32"] if ENTRY in op.attributes else list(map(str, type_.results))
         result = f"!llvm.struct<({', '.join(results)})>" if len(results) > 1 else "".join(results) or "void"
-    return LibraryFunction(tuple(map(str, type_.inputs)), result)
+    return tuple(map(str, type_.inputs)), result

@@ -9,7 +9,7 @@ from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import has_body, operations_of, symbol_name
 from relax_mlir.support.plugins import load_plugins
 from relax_mlir.targets.host.passes.host_define_support import parsed_unit
-from relax_mlir.targets.host.units import register_library, unit_texts
+from relax_mlir.targets.host.units import LibraryUnit, library_units, register_library
 from relax_mlir.targets.llvm.objects.object_file import check_compilable
 from relax_mlir_spirv.host_units import opencl_units, vulkan_units
 
@@ -19,16 +19,16 @@ OWN = tuple(dict.fromkeys([*vulkan_units(), *opencl_units()]))
 
 
 def test_units_are_registered_once() -> None:
-    before = unit_texts()
+    before = [unit.text for unit in library_units()]
     assert [sum(text.endswith(unit) for text in before) for unit in OWN] == [1] * 5
     register_library(*vulkan_units())
-    assert unit_texts() == before
+    assert [unit.text for unit in library_units()] == before
 
 
-@pytest.mark.parametrize("text", [text for text in unit_texts() if text.endswith(OWN)])
-def test_each_unit_becomes_code_by_itself(text: str) -> None:
+@pytest.mark.parametrize("unit", [unit for unit in library_units() if unit.text.endswith(OWN)])
+def test_each_unit_becomes_code_by_itself(unit: LibraryUnit) -> None:
     with new_context(("llvm",)):
-        check_compilable(parsed_unit(text), 2)
+        check_compilable(parsed_unit(unit.text), 2)
 
 
 def test_units_fit_together() -> None:
@@ -36,8 +36,8 @@ def test_units_fit_together() -> None:
     seen: dict[str, str] = {}
     types: dict[str, str] = {}
     with new_context(("llvm",)), ir.Location.unknown():
-        for text in unit_texts():
-            unit = parsed_unit(text, is_shared=False)
+        for library_unit in library_units():
+            unit = parsed_unit(library_unit.text, is_shared=False)
             for op in operations_of(unit.body):
                 name = symbol_name(op)
                 if has_body(op) or "value" in op.attributes:

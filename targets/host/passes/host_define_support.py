@@ -16,7 +16,7 @@ from ....passes.core.registry import register_pass
 from ..abi import EXPORT_PREFIX
 from ..llvm_ops import HIDDEN, INTERNAL, LINKAGE
 from ..support import named_in
-from ..units import declared_in, needed_texts
+from ..units import declared_in, needed_units
 from .host_lower_errors import LowerErrors
 
 _TO_LLVM = [
@@ -35,7 +35,10 @@ def parsed_unit(text: bytes | str, is_shared: bool = True) -> Module:
     load_dialects(ir.Context.current, LowerErrors.dependent_dialects)
     module = ir.Module.parse(text)
     operation = module.operation
-    for function in functions_in(operation):
+    if not (functions := functions_in(operation)):
+        _set_linkage(module, is_shared)
+        return module
+    for function in functions:
         is_own = _VISIBILITY in function.attributes or not is_shared
         if is_own and has_body(function):
             function.attributes[LINKAGE] = ir.Attribute.parse(INTERNAL)
@@ -50,14 +53,22 @@ def parsed_unit(text: bytes | str, is_shared: bool = True) -> Module:
     return module
 
 
+def _set_linkage(module: Module, is_shared: bool) -> None:
+    """Make the hidden functions of a unit of host functions internal unless the unit is shared."""
+    for op in operations_of(module.body) if not is_shared else ():
+        if op.name == "llvm.func" and has_body(op) and op.attributes.get("visibility_") == i64_attribute(HIDDEN):
+            op.attributes["linkage"] = ir.Attribute.parse(INTERNAL)
+            del op.attributes["visibility_"]
+
+
 def define_support(operation: Operation) -> None:
     """Replace a module's declarations of library functions by definitions, which makes the module self-contained."""
-    texts = needed_texts(operation)
+    units = needed_units(operation)
     for each in declared_in(operation):
         each.erase()
     with operation.context, ir.Location.unknown():
-        for text in texts:
-            known, unit = named_in(operation), parsed_unit(text, is_shared=False)
+        for needed in units:
+            known, unit = named_in(operation), parsed_unit(needed.text, is_shared=False)
             for op in operations_of(unit.body):
                 if symbol_name(op) not in known:
                     op.detach_from_parent()

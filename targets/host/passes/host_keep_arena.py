@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reuse of the arena of temporaries, and of large buffers of kernels, from one call to the next.
 
-Fresh memory costs a page fault for every 4 KB. The program owns a block of each (kept.mlir), freed when the program is
+Fresh memory costs a page fault for every 4 KB. The program owns a block of each (kept.py), freed when the program is
 unloaded.
 """
 
@@ -21,7 +21,7 @@ from ....passes.core.registry import register_pass
 from ..llvm_ops import memref_at
 from ..support import Support
 
-#: Block numbers of kept.mlir.
+#: Block numbers of kept.py.
 _ARENA_BLOCK, _SCRATCH = 0, 1
 #: Bytes. The C library always keeps smaller blocks for reuse, and never keeps blocks from 32 MB on.
 _LEAST_SCRATCH = 1 << 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ....bindings.context import new_context
@@ -21,7 +22,7 @@ from ...core.code_options import CodeOptions, check_opt_level
 from ...host.passes.host_call_parallel import THREAD_TABLE, THREAD_TABLE_TEXT
 from ...host.passes.host_define_support import define_support, parsed_unit
 from ...host.support import Support, named_in
-from ...host.units import find_function, needed_texts, pool_text, unit_texts
+from ...host.units import LibraryUnit, find_function, library_units, needed_units, pool_unit
 from .code_target import CodeTarget
 from .unit_compiler import SeparateKernels, UnitCompiler
 from .units import Unit, bytecode, units_of
@@ -30,8 +31,8 @@ from .units import Unit, bytecode, units_of
 _fixed: dict[str, bytes] = {}
 # Further processes start when the number of units is known.
 _MOST_EARLY = 8
-# Number of shared texts to compile early: checks and errors, and kept memory. Few programs call registered functions.
-_EARLY_TEXTS = 2
+# Number of shared units to compile early: checks and errors, and kept memory. Few programs call registered functions.
+_EARLY_UNITS = 2
 
 
 class NativeCode(NamedTuple):
@@ -55,7 +56,7 @@ def native_code(module: Module, machine: CodeTarget, options: CodeOptions) -> Na
     if options.one_object:
         define_support(module.operation)
     _declare_needs(module.operation)
-    support, pool = list(map(_fixed_unit, needed_texts(module.operation))), _fixed_unit(pool_text(machine.architecture))
+    support, pool = list(map(_fixed_unit, needed_units(module.operation))), _fixed_unit(pool_unit(machine.architecture))
     has_threads = THREAD_TABLE in named_in(module.operation)
     own = [kernels.units.get(unit.symbol, unit) for unit in units_of(module, split=not options.one_object)]
     units, fixed = [*own, *support], [*support, pool] if has_threads else support
@@ -70,7 +71,7 @@ def prepare(machine: CodeTarget, options: CodeOptions) -> None:
     kernels too. Processes then start only after a cache miss.
     """
     if options.jobs > 1:
-        fixed = [_fixed_unit(text) for text in (*unit_texts()[:_EARLY_TEXTS], pool_text(machine.architecture))]
+        fixed = [_fixed_unit(unit) for unit in (*library_units()[:_EARLY_UNITS], pool_unit(machine.architecture))]
         making = _Making(UnitCompiler(machine, options), [], fixed)
         if (calls := making.calls(making.missing())) or options.cache is None:
             process_pool().prepare(min(options.jobs, _MOST_EARLY), making.compiler.maker().__module__, calls)
@@ -89,15 +90,21 @@ def _declare_needs(module: Operation) -> None:
                 support.declare(name)
 
 
-def _fixed_unit(text: str) -> Unit:
-    """Return a unit that is the same in every program that needs it."""
-    return Unit("", "", text.encode())
+@dataclass(frozen=True)
+class _FixedUnit(Unit):
+    """Unit that is the same in every program that needs it. Its code is the identity of its text."""
+
+    library: LibraryUnit | None = field(default=None, compare=False)
 
 
-def lowered(texts: Iterable[bytes]) -> list[bytes]:
-    """Lower texts of the library to bytecode in the LLVM dialect, the form of other units."""
+def _fixed_unit(unit: LibraryUnit) -> _FixedUnit:
+    return _FixedUnit("", "", unit.identity, library=unit)
+
+
+def lowered(units: Iterable[LibraryUnit]) -> list[bytes]:
+    """Lower units of the library to bytecode in the LLVM dialect, the form of other units."""
     with new_context(("llvm",)):
-        return [bytecode(parsed_unit(text)) for text in texts]
+        return [bytecode(parsed_unit(unit.text)) for unit in units]
 
 
 class _Making:
@@ -150,8 +157,11 @@ class _Making:
         return None if unit.symbol in self._kernels.units else self.compiler.cached(unit)
 
     def _codes(self, units: Sequence[Unit]) -> list[bytes]:
-        fixed = [unit for unit in units if unit in self._fixed]
-        made = dict(zip(fixed, lowered(unit.code for unit in fixed), strict=True)) if fixed else {}
+        fixed = dict[Unit, LibraryUnit]()
+        for unit in units:
+            if isinstance(unit, _FixedUnit) and unit.library is not None:
+                fixed[unit] = unit.library
+        made = dict(zip(fixed, lowered(fixed.values()), strict=True)) if fixed else {}
         return [made.get(unit, unit.code) for unit in units]
 
     def _find_fixed(self, unit: Unit) -> None:

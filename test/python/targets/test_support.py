@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from relax_mlir.dialects.context import create_context
 from relax_mlir.targets.host import units
 from relax_mlir.targets.host.passes.host_define_support import define_support, parsed_unit
 from relax_mlir.targets.host.support import Support, device_function, device_text
-from relax_mlir.targets.host.units import copied_text, needed_texts, pool_text, unit_texts
+from relax_mlir.targets.host.units import LibraryUnit, copied_unit, library_units, needed_units, pool_unit
 from relax_mlir.targets.llvm.objects import native_code, unit_compiler
 from relax_mlir.targets.llvm.objects.object_file import check_compilable
 
@@ -52,7 +51,7 @@ def test_the_support_unit_is_compiled_once_per_level(made: list[bytes]) -> None:
             run = program(size, opt_level=opt_level, cache=False)
             with pytest.raises(ValueError, match=rf"expected size {size}, got 5: shape \(2, 5\)"):
                 run["main"](numpy.ones((2, 5), "float32"))
-    assert made.count(native_code.lowered([unit_texts()[0].encode()])[0]) == 2
+    assert made.count(native_code.lowered(library_units()[:1])[0]) == 2
 
 
 def test_another_process_finds_it_in_the_cache(
@@ -61,7 +60,7 @@ def test_another_process_finds_it_in_the_cache(
     for size in (13, 17):
         monkeypatch.setattr(native_code, "_fixed", {})
         program(size, cache=tmp_path)
-    assert made.count(native_code.lowered([unit_texts()[0].encode()])[0]) == 1
+    assert made.count(native_code.lowered(library_units()[:1])[0]) == 1
 
 
 def types(module: Any) -> dict[str, str]:
@@ -74,11 +73,15 @@ def test_declarations_equal_the_units_definitions() -> None:
     """Check that calls declare functions with the types of the file's text."""
     with create_context() as context, ir.Location.unknown():
         load_dialects(context, ("llvm",))
-        defined = {name: each for text in unit_texts() for name, each in types(parsed_unit(text)).items()}
-        defined |= types(ir.Module.parse(copied_text()))
+        modules = [parsed_unit(unit.text) for unit in library_units()]
+        defined = {name: each for module in modules for name, each in types(module).items()}
+        defined |= types(ir.Module.parse(copied_unit().text))
         module = ir.Module.parse("")
         support = Support(module.operation)
-        shared = re.findall(r"^func.func @__relax_(\w+)\(", "".join(unit_texts()), re.MULTILINE)
+        functions = [op for module in modules for op in operations_of(module.body) if op.name == "llvm.func"]
+        shared = [
+            symbol_name(op)[8:] for op in functions if has_body(op) and "internal" not in str(op.attributes["linkage"])
+        ]
         assert {"fail", "allocate", "check_tensor", "profile_begin"} <= {*shared, "profile_begin"}
         for name in (*shared, "profile_begin", "profile_end"):
             with ir.InsertionPoint(module.body):
@@ -91,7 +94,7 @@ def test_declarations_equal_the_units_definitions() -> None:
 def test_files_need_those_before_them_and_declare_what_these_define() -> None:
     """Check each file as a unit: a declaration of a wrong type would only show as a crash."""
     with new_context(("llvm",)), ir.Location.unknown():
-        modules = [parsed_unit(text) for text in unit_texts()]
+        modules = [parsed_unit(unit.text) for unit in library_units()]
         seen: dict[str, str] = {}
         for module in modules:
             private = {
@@ -105,37 +108,36 @@ def test_files_need_those_before_them_and_declare_what_these_define() -> None:
             seen |= own
 
 
-@pytest.mark.parametrize("text", [*unit_texts(), *map(pool_text, ("x86_64", "aarch64", "riscv64"))])
-def test_each_unit_becomes_code_by_itself(text: str) -> None:
+@pytest.mark.parametrize("unit", [*library_units(), *map(pool_unit, ("x86_64", "aarch64", "riscv64"))])
+def test_each_unit_becomes_code_by_itself(unit: LibraryUnit) -> None:
     with new_context(("llvm",)):
-        check_compilable(parsed_unit(text), 2)
+        check_compilable(parsed_unit(unit.text), 2)
 
 
 def test_units_fit_into_one_module() -> None:
     """Check that a name means the same in all units that one module may contain."""
     seen: dict[str, str] = {}
     with new_context(("llvm",)), ir.Location.unknown():
-        for text in unit_texts():
-            unit = parsed_unit(text, is_shared=False)
+        for library_unit in library_units():
+            unit = parsed_unit(library_unit.text, is_shared=False)
             defined = [op for op in operations_of(unit.body) if has_body(op) or "value" in op.attributes]
             for op in defined:
                 assert seen.setdefault(symbol_name(op), str(op)) == str(op)
 
 
 def test_text_around_a_function_does_not_change_the_unit() -> None:
-    text = unit_texts()[0]
+    text = library_units()[0].text
     other = text.replace("func.func @", "// { func.func @none(\nfunc.func\n  @").replace(
         "relax.entry}", "relax.entry, a.b = {}}"
     )
-    assert units._unit(other) == units._unit(text)
+    assert units._TextUnit(other).signatures == units._TextUnit(text).signatures
 
 
 def test_units_come_with_those_that_they_need() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse("llvm.func hidden @__relax_device_keep_if(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32")
-        needed = needed_texts(module.operation)
-    names = [re.search(r"\nfunc.func @__relax_(\w+)", each)[1] for each in needed]  # type: ignore[index]
-    assert names == ["fail", "give_tensor", "set_device", "device_check_tensor", "device_borrow"]
+        needed = needed_units(module.operation)
+    assert [library_units().index(unit) for unit in needed] == [0, 2, 4, 5, 6]
 
 
 def test_a_package_registers_units(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,24 +148,28 @@ def test_a_package_registers_units(monkeypatch: pytest.MonkeyPatch) -> None:
         "func.func @__relax_toy_functions(%any: !any) { func.call @__relax_toy_helper(%any) : (!any) -> () return }"
     )
     helper = "func.func @__relax_toy_helper(%any: !any) { return }"
-    before = unit_texts()
+    before = library_units()
     try:
         units.register_library(helper, own, helper)
-        assert [text.endswith(unit) for text, unit in zip(unit_texts()[-2:], (helper, own), strict=True)] == [True] * 2
-        assert unit_texts()[:-2] == before[: len(unit_texts()) - 2]
+        assert [unit.text.endswith(text) for unit, text in zip(library_units()[-2:], (helper, own), strict=True)] == [
+            True
+        ] * 2
+        assert [unit.text for unit in library_units()[:-2]] == [
+            unit.text for unit in before[: len(library_units()) - 2]
+        ]
         assert device_function("toy", "functions") == "__relax_toy_functions"
         assert device_function("toy", "graph_begin") is None is device_function("cuda", "functions")
         assert "@__tvm_ffi___relax_toy_functions(" in device_text(1, False, "toy")
         with new_context(("llvm",)), ir.Location.unknown():
             module = ir.Module.parse("llvm.func @__relax_toy_functions(!llvm.ptr)")
-            assert needed_texts(module.operation) == [unit_texts()[0], *unit_texts()[-2:]]
+            assert needed_units(module.operation) == [library_units()[0], *library_units()[-2:]]
     finally:
         monkeypatch.undo()
         units.register_library()
 
 
 def test_a_program_has_the_units_that_it_needs(made: list[bytes]) -> None:
-    common, kept, *rare = native_code.lowered(text.encode() for text in unit_texts())
+    common, kept, *rare = native_code.lowered(library_units())
     program(19, cache=False)
     assert common in made and not {kept, *rare} & {*made}
     weights = numpy.arange(19 * 300, dtype="float32").reshape(19, 300)  # too large for the code itself
@@ -187,11 +193,11 @@ llvm.func @own(%any: !llvm.ptr) {
 def test_declared_support_functions_can_be_defined() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse(RELEASE + CALLER)
-        assert needed_texts(module.operation) == [*unit_texts()[:1]]
+        assert needed_units(module.operation) == [*library_units()[:1]]
         define_support(module.operation)
         assert module.operation.verify()
         assert "llvm.func internal @__relax_release(%arg0: !llvm.ptr)" in str(module)
-        assert not needed_texts(module.operation)
+        assert not needed_units(module.operation)
 
 
 @pytest.mark.parametrize("own", ["llvm.func internal @__relax_release(%any: !llvm.ptr) { llvm.return }", ""])

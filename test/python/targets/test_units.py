@@ -20,7 +20,7 @@ from relax_mlir.support.processes import pool as pools
 from relax_mlir.support.processes.pool import Pool
 from relax_mlir.targets.core.code_options import code_options
 from relax_mlir.targets.core.registry import parse_target
-from relax_mlir.targets.host.units import unit_texts
+from relax_mlir.targets.host.units import library_units
 from relax_mlir.targets.llvm.objects import native_code, separate_kernels, unit_compiler, units
 from relax_mlir.targets.llvm.objects.code_target import code_target
 
@@ -132,7 +132,7 @@ def test_objects_do_not_depend_on_jobs_and_cache(elsewhere: Pool, tmp_path: Path
 
 def test_shared_units_begin_early(elsewhere: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(native_code, "_fixed", {})
-    common, kept, *rare = native_code.lowered(text.encode() for text in unit_texts())
+    common, kept, *rare = native_code.lowered(library_units())
     level = 1  # the drawn number decides about LLVM's optimization at the usual level
     first = objects(compiled(opt_level=level))
     native_code._fixed.clear()
