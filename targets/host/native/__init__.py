@@ -23,9 +23,9 @@ MLIR texts and their form in Python:
 | MLIR | Python |
 | --- | --- |
 | `func.func @__relax_f`, `func.func private @__relax_f` | `@library_function def f`, `@local_function def f` |
-| `attributes {llvm.cold, llvm.no_inline}`, `{llvm.no_inline}`, `{llvm.always_inline}` | `.cold`, `.apart`, `.inline` |
+| `llvm.cold, llvm.no_inline`, `llvm.no_inline`, `llvm.always_inline` | `.cold`, `.apart`, `.inline` |
 | `func.func @__tvm_ffi___relax_f` | `@exported_function def f` |
-| declaration of another unit's function | import it; until its unit is Python, `@library_function` with the body `...` |
+| function of another unit | import it; until its unit is Python, `@library_function` with the body `...` |
 | declaration of a function of C | `@c_function` with the body `...`; `*values: Any` for `...` |
 | `relax.entry` | result `Status`: a call leaves the caller on failure, `f.status(...)` returns the i32 |
 | call of `__relax_fail`, then the end of the function | `raise ValueError("%s: %lld", where, number)` |
@@ -35,8 +35,8 @@ MLIR texts and their form in Python:
 | other globals | `x = storage(I64, count)`, `x = function_table(f, NULL)`, as variables of the module |
 | `.fini_array`, `llvm.used` | `@unload_function` |
 | `arith.constant 3 : i32` | `I32(3)`; a plain `3` is I64, or has the type of the other operand |
-| offsets of bytes, `!any`, `!tensor`, `llvm.extractvalue` | fields of a `Struct`; `Struct(address)` is a cast |
-| `getelementptr %p[%i]` of a type, with a load or a store | `p[i]` of an `Array[...]`; `place_of(p[i])` is the address |
+| offsets of bytes, `!any`, `llvm.extractvalue` | fields of a `Struct`; `Struct(address)` is a cast |
+| `getelementptr %p[%i]` of a type, load or store | `p[i]` of an `Array[...]`; `place_of(p[i])` is the address |
 | `getelementptr %p[%i] ... i8` | `p + i` for a `Ptr` |
 | load and store of a whole struct, or of its zeros | `copy(target, source)`, `clear(target)` |
 | `llvm.alloca` | `stack(I64, count)`, an `Array`; `stack(AnyValue)[0]` is the struct |
