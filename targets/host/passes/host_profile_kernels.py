@@ -129,7 +129,8 @@ class _Sites:
         if self.count > _MOST_INLINED and not self._on_device:
             functions = named_in(self._support.module)
             for name in ("__relax_profile_begin", "__relax_profile_end"):
-                functions[name].attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+                del functions[name].attributes["always_inline"]
+                functions[name].attributes["no_inline"] = ir.UnitAttr.get()
 
     def _kernel(self, op: Operation) -> str:
         """Return a kernel's name in the program. Its symbol in the object code is not known yet."""
