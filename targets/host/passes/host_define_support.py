@@ -35,7 +35,7 @@ def parsed_unit(text: bytes | str, is_shared: bool = True) -> Module:
     load_dialects(ir.Context.current, LowerErrors.dependent_dialects)
     module = ir.Module.parse(text)
     operation = module.operation
-    if not (functions := functions_in(operation)):
+    if not (functions := list(functions_in(operation))):
         _set_linkage(module, is_shared)
         return module
     for function in functions:
@@ -58,7 +58,7 @@ def _set_linkage(module: Module, is_shared: bool) -> None:
     for op in operations_of(module.body) if not is_shared else ():
         if op.name == "llvm.func" and has_body(op) and op.attributes.get("visibility_") == i64_attribute(HIDDEN):
             op.attributes["linkage"] = ir.Attribute.parse(INTERNAL)
-            del op.attributes["visibility_"]
+            op.attributes["visibility_"] = i64_attribute(0)
 
 
 def define_support(operation: Operation) -> None:
