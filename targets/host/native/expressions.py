@@ -116,10 +116,9 @@ class Expressions:
             kind = expected
         if kind in _CONVERTED:
             form = types.llvm_type(kind)
-            shown = f"{float(constant):e}" if kind in types.FLOATS else f"{constant}".lower()
-            typed = (
-                shown if kind is bool else f"{shown if kind not in types.FLOATS else repr(float(constant))} : {form}"
-            )
+            # 17 digits after the point determine a float, and MLIR requires the point.
+            shown = f"{float(constant):.17e}" if kind in types.FLOATS else f"{constant}".lower()
+            typed = shown if kind is bool else f"{shown} : {form}"
             return self.emit(kind, f"llvm.mlir.constant({typed}) : {form}")
         if constant is None:
             return self.emit(NoneType, "llvm.mlir.zero : !llvm.ptr")
