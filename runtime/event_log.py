@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Log that a program's code writes during profiling: start and end of each kernel, range, call and launch.
 
-targets/host/library/support.mlir defines its words.
+targets/host/library/support.py defines its words.
 """
 
 from __future__ import annotations

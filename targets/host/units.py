@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Units of the library (library/) and their functions, for the programs that declare and call them.
 
-Every program needs support.mlir. The other files are optional units, compiled only for the programs that need them. All
+Every program needs support.py. The other files are optional units, compiled only for the programs that need them. All
 programs of a process share the thread pool (pool.mlir), hence the pool is an object of its own. Units are modules of
 host functions (native/) or MLIR texts. Each text begins with prelude.mlir, the types and C functions of several texts.
 """
@@ -23,7 +23,7 @@ from .native.unit import PythonUnit
 
 #: Every program needs the first file. Each file depends only on files before it.
 _FILES = (
-    "support.mlir", "kept.py", "calls.py", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
+    "support.py", "kept.py", "calls.py", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
     "device_calls.mlir", "device_profile.mlir", "cuda_recording.mlir", "cuda_graphs.mlir",
     "device_tensor_maps.mlir",
 )  # fmt: skip

@@ -6,45 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..native.language import (
-    I8,
-    I32,
-    I64,
-    NULL,
-    Array,
-    Ptr,
-    Status,
-    Struct,
-    Text,
-    atomic_load,
-    clear,
-    compare_exchange,
-    copy,
-    library_function,
-    local_function,
-    memcpy,
-    memset,
-    place_of,
-    stack,
-    storage,
+    I8, I32, I64, NULL, Array, Ptr, Status, Struct, Text, atomic_load, clear, compare_exchange, copy, library_function,
+    local_function, memcpy, memset, place_of, stack, storage,
 )  # fmt: skip
 from .prelude import (
-    FAILED,
-    OK,
-    TENSOR,
-    AnyValue,
-    ByteArray,
-    DLTensor,
-    Object,
-    TVMFFIErrorMoveFromRaised,
-    TVMFFIErrorSetRaised,
-    TVMFFIFunctionCall,
-    TVMFFIFunctionGetGlobal,
-    TVMFFIObjectDecRef,
-    aligned_alloc,
-    free,
-    malloc,
-    product,
+    FAILED, OK, TENSOR, AnyValue, ByteArray, Object, TVMFFIErrorMoveFromRaised, TVMFFIErrorSetRaised,
+    TVMFFIFunctionCall, TVMFFIFunctionGetGlobal, TVMFFIObjectDecRef, aligned_alloc, free, malloc, product,
 )  # fmt: skip
+from .support import allocate, data, exhausted, release, tensor, wrap
 
 
 class Kind(Struct):
@@ -57,33 +26,6 @@ class Kind(Struct):
 
 #: Creates a tensor of a list with a copy of its elements, for a table of the program.
 MakeRow = Callable[[Ptr, Text, I32, I32, I64, Array[I64], Ptr, AnyValue], I32]
-
-# ---- functions of support.mlir ----
-
-
-@library_function
-def tensor(value: AnyValue) -> DLTensor: ...
-
-
-@library_function
-def wrap(block: Ptr, data: Ptr, rank: I32, dtype: I32, shape: Array[I64], value: AnyValue) -> Status: ...
-
-
-@library_function
-def exhausted(format: Text, number: I64) -> Status: ...
-
-
-@library_function
-def release(value: AnyValue) -> None: ...
-
-
-@library_function
-def data(value: AnyValue) -> Ptr: ...
-
-
-@library_function
-def allocate(label: Text, rank: I32, dtype: I32, size: I64, shape: Array[I64], value: AnyValue) -> Status: ...
-
 
 # ---- copies ----
 

@@ -3,33 +3,27 @@
 
 from __future__ import annotations
 
-from ..native.language import I64, Array, atomic_load, copied_function, library_function, likely
-
-
-@library_function
-def clock(table: Array[I64], thread: I64) -> I64: ...
-
-
-@library_function
-def add_time(table: Array[I64], place: I64, start: I64, thread: I64) -> None: ...
+from ..native.language import I64, atomic_load, copied_function, likely, place_of
+from .prelude import Profile
+from .support import add_time, clock
 
 
 @copied_function.inline
-def profile_begin(table: Array[I64]) -> I64:
+def profile_begin(profile: Profile) -> I64:
     """Return the start time for profile_end, or 0 without a profile.
 
     Without a profile, both functions cost two loads and two branches.
     """
-    thread = atomic_load(table, "monotonic")
+    thread = atomic_load(place_of(profile.thread), "monotonic")
     if likely(thread == 0):
         return 0
-    return clock(table, thread)
+    return clock(profile, thread)
 
 
 @copied_function.inline
-def profile_end(table: Array[I64], place: I64, start: I64) -> None:
-    """Add the time since profile_begin to a place in the table."""
-    thread = atomic_load(table, "monotonic")
+def profile_end(profile: Profile, place: I64, start: I64) -> None:
+    """Add the time since profile_begin to a place in the profile."""
+    thread = atomic_load(place_of(profile.thread), "monotonic")
     if likely(thread == 0):
         return
-    add_time(table, place, start, thread)
+    add_time(profile, place, start, thread)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Host code of programs for a device: memory, copies, launches, assertions of kernels. Uses the names of support.mlir,
+// Host code of programs for a device: memory, copies, launches, assertions of kernels. Uses the names of support.py,
 // for programs that need it (units.py). Tensors are in device_tensors.mlir. Few programs need device_calls.mlir,
 // device_profile.mlir, cuda_graphs.mlir and device_tensor_maps.mlir.
 //

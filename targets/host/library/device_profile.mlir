@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Times of kernels on NVIDIA's GPUs, by events around their launches, for programs with clocks (host-profile-kernels).
-// device.mlir describes `%table`; `%times` is the program's table of times (support.mlir).
+// device.mlir describes `%table`; `%times` is the program's table of times (support.py).
 
 func.func private @__relax_device_enter(!ptr) attributes {relax.entry}
 func.func private @__relax_device_leave(!ptr)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of a program for a device: arguments, results, and functions for the runtime. Uses the names of support.mlir
+// Tensors of a program for a device: arguments, results, and functions for the runtime. Uses the names of support.py
 // and device.mlir, which describes `%table`, for programs that need it (units.py).
 
 // Block of a result: DLPack's header; push, pop, free, context and stream, to free its memory; shape; strides.

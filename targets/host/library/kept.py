@@ -6,56 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..native.language import (
-    I32,
-    I64,
-    NULL,
-    U64,
-    Array,
-    Ptr,
-    Status,
-    Struct,
-    Text,
-    atomic_load,
-    clear,
-    exchange,
-    fetch_add,
-    library_function,
-    local_function,
-    memcpy,
-    place_of,
-    stack,
-    storage,
-    unlikely,
-    unload_function,
+    I32, I64, NULL, U64, Array, Ptr, Status, Struct, Text, atomic_load, clear, exchange, fetch_add, library_function,
+    local_function, memcpy, place_of, stack, storage, unlikely, unload_function,
 )  # fmt: skip
 from .prelude import FIRST_OBJECT, INT, POINTER, AnyValue, aligned_alloc, free, pthread_self
-
-# ---- functions of support.mlir ----
-
-
-@library_function
-def release(value: AnyValue) -> None: ...
-
-
-@library_function
-def ask_for_large_pages(block: Ptr, size: I64) -> None: ...
-
-
-@library_function
-def give_object(value: AnyValue, place: AnyValue) -> I32: ...
-
-
-@library_function
-def is_logged() -> bool: ...
-
-
-@library_function
-def log(what: I64, whose: I64, begin: I64, end: I64) -> None: ...
-
-
-@library_function
-def now() -> I64: ...
-
+from .support import ask_for_large_pages, give_object, is_logged, log, now, release
 
 # ---- blocks of memory ----
 

@@ -13,7 +13,7 @@ from .calls import Calls
 from .language import I32, Function, Status
 from .symbols import Symbols
 
-#: Numbers that a message takes (__relax_fail in support.mlir).
+#: Numbers that a message takes (__relax_fail in support.py).
 _MOST_NUMBERS = 4
 _FAIL_TYPES = "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64, i64) -> i32"
 
