@@ -17,7 +17,7 @@ from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
 from .graphs import graphs_of
 
 KIND = "cuda"
-#: Driver functions that code calls, in the order of its table (targets/host/library/device.mlir), from position 6.
+#: Driver functions that code calls, in the order of its table (targets/host/library/device.py), from position 6.
 _CALLED = (
     "cuCtxPushCurrent", "cuCtxPopCurrent", "cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyHtoDAsync",
     "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuStreamSynchronize", "cuCtxSynchronize", "cuGetErrorName",

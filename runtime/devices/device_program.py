@@ -156,7 +156,7 @@ class DeviceProgram(ABC):
         return f"{self.kind}:{self.number}"
 
     def table_for_code(self) -> ctypes.Array[ctypes.c_void_p]:
-        """Return the table for the code (targets/host/library/device.mlir)."""
+        """Return the table for the code (targets/host/library/device.py)."""
         deleter = self._resident.address(DELETER)
         head = [self.context, self.number, self.record[1], self.record[0], _place(self._kernel_names), deleter]
         graphs = 0 if self.graphs is None else self.graphs.address

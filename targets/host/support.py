@@ -50,7 +50,7 @@ CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 30
 #: Timers of a program, used during a profile.
 PROFILE_TABLE = "__relax_profile_table"
-#: Further packed functions of a device program for the runtime. device.mlir defines them; they receive the table.
+#: Further packed functions of a device program for the runtime. device.py defines them; they receive the table.
 DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_device_synchronize")
 
 

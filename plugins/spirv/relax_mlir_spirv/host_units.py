@@ -34,7 +34,7 @@ _SHARED = {
 def _table_text(driver: _Driver) -> str:
     """Return the text of a driver's function table and of the packed function that returns the table's address.
 
-    The table fills slots 6 to 22 of the table in device.mlir. The functions that grow and drop chunks follow, then the
+    The table fills slots 6 to 22 of DeviceTable (device.py). The functions that grow and drop chunks follow, then the
     function that forgets recorded commands. Two slots are null, because the table itself describes errors.
     """
     kind = driver.kind

@@ -18,7 +18,7 @@ from relax_mlir.runtime.errors import DeviceError
 _LEAST_CHUNK, _LARGEST, _TAKEN, _PIECES, _CHUNKS, _GROW, _DROP = range(9, 16)
 _CHUNK_BYTES = 1 << 24
 OUT_OF_MEMORY, FOREIGN = 2, 4
-#: Names of the program's functions in messages, in the order of the table of device.mlir.
+#: Names of the program's functions in messages, in the order of DeviceTable (device.py).
 CALLED = (
     "using the device", "leaving the device", "launching", "taking memory", "giving memory back",
     "copying to the device", "copying from the device", "copying on the device", "waiting", "waiting for all work", "",
