@@ -24,7 +24,7 @@ from .native.unit import PythonUnit
 #: Every program needs the first file. Each file depends only on files before it.
 _FILES = (
     "support.py", "kept.py", "calls.py", "native_calls.mlir", "device.py", "device_tensors.py",
-    "device_calls.py", "device_profile.mlir", "cuda_recording.mlir", "cuda_graphs.mlir",
+    "device_calls.py", "device_profile.py", "cuda_recording.mlir", "cuda_graphs.mlir",
     "device_tensor_maps.mlir",
 )  # fmt: skip
 _PREFIX = "__relax_"
