@@ -25,7 +25,7 @@ from .native.unit import PythonUnit
 _FILES = (
     "support.py", "kept.py", "calls.py", "native_calls.mlir", "device.py", "device_tensors.py",
     "device_calls.py", "device_profile.py", "cuda_recording.mlir", "cuda_graphs.mlir",
-    "device_tensor_maps.mlir",
+    "device_tensor_maps.py",
 )  # fmt: skip
 _PREFIX = "__relax_"
 _FOLDER = Path(__file__).parent / "library"

@@ -107,7 +107,7 @@ def _box(described: Operation) -> list[int]:
 
 
 def _words(seen: Value, box: Sequence[int], bytes_: int) -> list[int]:
-    """Return the description for the host's function (targets/host/library/device_tensor_maps.mlir)."""
+    """Return the description for the host's function (targets/host/library/device_tensor_maps.py)."""
     strides = [each * bytes_ for each in seen.type.get_strides_and_offset()[0]]
     sizes = _fill_axes(reversed(seen.type.shape), 1)
     return [
