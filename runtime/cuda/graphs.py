@@ -12,7 +12,7 @@ from ..errors import DeviceError
 from ..manifest import Signature
 from .driver import CudaDriver, Device
 
-#: Driver functions that code needs for graphs, in the order of its table (cuda_graphs.mlir of targets/host/library).
+#: Driver functions that code needs for graphs, in the order of its table (cuda_graphs.py of targets/host/library).
 #: None marks a word that code uses itself.
 _CALLED = (
     "cuStreamCreate", "cuStreamDestroy", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",

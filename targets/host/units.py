@@ -23,9 +23,8 @@ from .native.unit import PythonUnit
 
 #: Every program needs the first file. Each file depends only on files before it.
 _FILES = (
-    "support.py", "kept.py", "calls.py", "native_calls.mlir", "device.py", "device_tensors.py",
-    "device_calls.py", "device_profile.py", "cuda_recording.mlir", "cuda_graphs.mlir",
-    "device_tensor_maps.py",
+    "support.py", "kept.py", "calls.py", "native_calls.mlir", "device.py", "device_tensors.py", "device_calls.py",
+    "device_profile.py", "cuda_recording.py", "cuda_graphs.py", "device_tensor_maps.py",
 )  # fmt: skip
 _PREFIX = "__relax_"
 _FOLDER = Path(__file__).parent / "library"
@@ -115,7 +114,7 @@ def register_library(*units: str) -> None:
 
     A unit is the name of a module of host functions, or MLIR text that follows prelude.mlir, and may call functions of
     earlier units. A packed function `__relax_KIND_functions` returns the address of replacements of CUDA's driver
-    functions (device.py). `__relax_KIND_graph_begin`, `_end` and `_leave` launch recorded graphs (cuda_graphs.mlir).
+    functions (device.py). `__relax_KIND_graph_begin`, `_end` and `_leave` launch recorded graphs (cuda_graphs.py).
     All are optional.
     """
     for unit in units:
