@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Threads for parallel loops: one pool for all programs of a process, and a limit per program.
 
-The pool is native code, an object in each artifact (targets/host/library/pool.mlir). The process keeps the pool of the
+The pool is native code, an object in each artifact (targets/host/library/pool.py). The process keeps the pool of the
 first program that has one.
 """
 
@@ -19,7 +19,7 @@ from .cpu import host_cores, read_system_file
 from .foreign_types import CodeModule
 
 VARIABLE = "RELAX_NUM_THREADS"
-#: The caller, and as many workers as the pool has room for (pool.mlir).
+#: The caller, and as many workers as the pool has room for (pool.py).
 MOST_THREADS = 256
 
 _FAILED = "__relax_pool_failed"

@@ -2,7 +2,7 @@
 """Units of the library (library/) and their functions, for the programs that declare and call them.
 
 Every program needs support.py. The other files are optional units, compiled only for the programs that need them. All
-programs of a process share the thread pool (pool.mlir), hence the pool is an object of its own. Units are modules of
+programs of a process share the thread pool (pool.py), hence the pool is an object of its own. Units are modules of
 host functions (native/) or MLIR texts. Each text begins with prelude.mlir, the types and C functions of several texts.
 """
 
@@ -18,7 +18,6 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, has_body, operations_of, symbol_name
 from ...dialects.core.ir_attributes import ENTRY
-from .flush_modes import keep_text
 from .native.unit import PythonUnit
 
 #: Every program needs the first file. Each file depends only on files before it.
@@ -133,23 +132,10 @@ def _file(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-#: Spin-wait hint (pause) of a processor, by LLVM's architecture name.
-_PAUSES = {
-    "x86_64": 'llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()',
-    "aarch64": "%yield = llvm.mlir.constant(1 : i32) : i32\n"
-    '  llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()',
-}
-
-
 @lru_cache(maxsize=4)
 def pool_unit(architecture: str) -> LibraryUnit:
     """Return the thread pool for processors of an architecture."""
-    own = {"pause": _PAUSES.get(architecture, ""), "keep_denormals": keep_text(architecture)}
-    functions = (
-        f"func.func private @{name}() attributes {{llvm.always_inline}} {{\n  {text}\n  return\n}}\n"
-        for name, text in own.items()
-    )
-    return _TextUnit("\n".join((_file("prelude.mlir") + _file("pool.mlir"), *functions)))
+    return PythonUnit(f"{_MODULES}pool", architecture)
 
 
 @lru_cache(maxsize=1)

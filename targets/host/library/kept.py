@@ -76,7 +76,7 @@ def set_functions(table: Ptr, wanted: I64, arguments: Array[AnyValue], count: I3
 
 @library_function
 def set_threads(table: Ptr, wanted: I64, arguments: Array[AnyValue], count: I32) -> Status:
-    """Set the function that shares a range (pool.mlir), and the address of the largest number of threads."""
+    """Set the function that shares a range (pool.py), and the address of the largest number of threads."""
     set_table(table, wanted, thread_owner[0], "__relax_set_threads", "addresses of threads", arguments, count)
 
 
