@@ -26,6 +26,7 @@ from .symbols import PREFIX, Symbols, is_elsewhere, pointers_text, symbol_of
 
 #: Scopes of functions that a unit has whether it uses them or not.
 _ROOTS = ("library", "exported", "copied", "unload")
+_LIBRARY = Path(__file__).parent.parent / "library"
 
 
 class PythonUnit:
@@ -41,9 +42,9 @@ class PythonUnit:
 
     @cached_property
     def identity(self) -> bytes:
-        """Return bytes that change with the sources in the unit's folder, where its structs and local functions are."""
-        folder = Path(_file_of(self._module)).parent
-        return f"{self._module} {self._architecture} {_digest(folder)}".encode()
+        """Return bytes that change with the sources of the unit's folder and of the library, such as structs."""
+        folders = dict.fromkeys((_LIBRARY, Path(_file_of(self._module)).parent))
+        return " ".join([self._module, self._architecture, *map(_digest, folders)]).encode()
 
     @cached_property
     def own_functions(self) -> list[Function[..., Any]]:
