@@ -157,6 +157,12 @@ def warn(message: str, location: Location) -> None:
     warn_again(error_at(location, message)._replace(severity="warning"))
 
 
+def warn_at(place: str, message: str) -> None:
+    """Issue a warning at a place, `file:line:column`."""
+    file, line, column = place.rsplit(":", 2)
+    warn_again(Diagnostic("warning", message, file, int(line), int(column)))
+
+
 def warn_again(diagnostic: Diagnostic) -> None:
     """Repeat a warning in the way `warn` has issued it."""
     report, noted = _reporter.get(), _noted.get()

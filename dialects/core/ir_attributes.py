@@ -143,7 +143,7 @@ SCHEDULE = _row("tir.schedule", _FUNCTIONS, _SCHEDULE, "rx.Schedule, TVMScript -
 #: File location of each of these lines, for messages.
 SCHEDULE_PLACES = _row("tir.schedule_places", _FUNCTIONS, _LINES, "tir-use-schedules -> tir-apply-schedule")
 #: Loops around the blocks in a PrimFunc's text (passes/kernels/loops/text_loops.py), with which schedules begin.
-LOOPS = _row("tir.loops", _FUNCTIONS, _LINES, "TVMScript -> rx.Schedule")
+LOOPS = _row("tir.loops", _FUNCTIONS, _LINES, "TVMScript -> rx.Schedule, tir-apply-schedule", "tir-apply-schedule")
 #: Operator that a function computes, for messages; several are joined by +. On an assertion, the operator of the
 #: inlined function.
 OPERATOR = _row(

@@ -17,12 +17,14 @@ from ...support.errors import RelaxError, VerificationError
 from ..core.codec import encode
 from ..core.facts import OpPattern
 from ..core.infos import Info
-from ..core.ir_attributes import OP_PATTERN, PRIM_FUNC, SCHEDULE, attribute_problems
+from ..core.ir_attributes import LOOPS, OP_PATTERN, PRIM_FUNC, SCHEDULE, attribute_problems
 
 #: Assertion that ends a PrimFunc with an error status.
 ASSERT = "tir.assert"
 #: Digits of the hash of a PrimFunc's types.
 TYPE_DIGITS = 6
+#: First line of `tir.loops`. Its number changes when the meaning of lines changes.
+LOOPS_HEADER = "# loops 1"
 
 
 def is_prim_func(op: Operation) -> bool:
@@ -167,6 +169,16 @@ def set_schedule_lines(op: Operation, lines: Sequence[str], name: str = SCHEDULE
     operation = op.operation
     texts = [ir.StringAttr.get(line, operation.context) for line in lines]
     operation.attributes[name] = ir.ArrayAttr.get(texts, operation.context)
+
+
+def lines_without_loops(place: str, reason: str) -> list[str]:
+    """Return lines for `tir.loops` that state why a PrimFunc lacks the loops of its text, beginning at a place."""
+    return [LOOPS_HEADER, f"left_out({place!r}, {reason!r})"]
+
+
+def is_without_loops(op: Operation) -> bool:
+    """Return True if the lines of `tir.loops` only state why a PrimFunc lacks the loops of its text."""
+    return (schedule_lines(op, LOOPS) or [""])[-1].startswith("left_out(")
 
 
 # ---- verification ----

@@ -199,6 +199,8 @@ class LoopProgram:
             self.scalars.env = outer
 
         is_shared = loop.kind == "parallel" and self._state is None
+        if is_shared is not (loop.kind == "parallel"):
+            self.scalars.source.warn(loop.node, f"'{loop.name}' runs in order, not in parallel: `continue` skips steps")
         loops.for_range(start, stop, once, grain=0 if is_shared else None)
 
     # ---- blocks ----

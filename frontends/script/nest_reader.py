@@ -46,6 +46,7 @@ class Nest(NamedTuple):
     loops: tuple[Loop, ...] = ()
     axes: tuple[BlockAxis, ...] = ()
     where: tuple[ast.expr, ...] = ()
+    annotations: Mapping[str, object] = {}
 
     def accumulates(self, statement: Statement) -> bool:
         """Check whether a statement stores a value that depends on the previous element, directly or through a Let."""
@@ -115,7 +116,7 @@ class NestReader:
             raise Unstructured("a loop does not begin at 0")
         named = {index.id for index in stores[0].indices if isinstance(index, ast.Name)}
         domains = tuple(self._domain_of(loop.name, loop.name not in named, loop.stop) for loop in loops)
-        return self._checked(Nest(node, domains, (), tuple(body)))
+        return self._checked(Nest(node, domains, (), tuple(body), loops=tuple(loops)))
 
     def _constant(self, node: ast.expr | None) -> Any:
         return 0 if node is None else self.names.found(node)
@@ -153,8 +154,8 @@ class NestReader:
             else domain
             for domain in domains
         )
-        nest = Nest(node, domains, block.init, block.body, block.name)
-        return self._checked(nest._replace(loops=tuple(loops), axes=block.axes, where=block.where))
+        nest = Nest(node, domains, block.init, block.body, block.name, tuple(loops), block.axes, block.where)
+        return self._checked(nest._replace(annotations=block.annotations))
 
     @staticmethod
     def _by_loops(block: Block, loops: Sequence[Loop], stores: Sequence[Store]) -> Block:

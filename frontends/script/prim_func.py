@@ -40,7 +40,8 @@ _LOOP_KINDS = {"serial": "serial", "parallel": "parallel", "vectorized": "vector
 _LOOPS = (*_LOOP_KINDS, "grid", "thread_binding")
 _BLOCKS = ("block", "sblock")
 #: Hints about blocks that do not change their semantics.
-_HINTS = ("block_attr", "sblock_attr", "reads", "writes")
+_ATTRIBUTES = ("block_attr", "sblock_attr")
+_HINTS = (*_ATTRIBUTES, "reads", "writes")
 #: Calls that allocate a buffer, and the scope that each implies.
 _ALLOCATIONS = {"alloc_buffer": "global", "sblock_alloc_buffer": "global", "decl_buffer": "global", "Buffer": "global",
                 "alloc_local": "local", "alloc_shared": "shared"}  # fmt: skip
@@ -220,6 +221,8 @@ class ProgramReader:
             arguments_of(self.names, call, ())
             return (self._leave(node, _LEAVING[name]),)
         if name in ("attr", "assume"):  # pragmas and assumptions are not needed
+            if name == "attr" and len(call.args) > 1 and (text_of(call.args[1]) or "").startswith("pragma_"):
+                self.source.warn(call, f"{text_of(call.args[1])} is dropped: the compiler decides how loops run")
             return ()
         if name in (*_HINTS, "where"):
             raise self.source.problem(call, f"T.{name} is only allowed in a `with T.block(...):`")
@@ -262,10 +265,12 @@ class ProgramReader:
         if len(targets) != len(ranges):
             raise self.source.problem(node.target, f"{len(targets)} names for {len(ranges)} loops")
         loops = []
+        keywords = node.iter.keywords if isinstance(node.iter, ast.Call) else ()
+        annotations = self._literals([keyword.value for keyword in keywords if keyword.arg == "annotations"])
         for target, (start, stop, kind) in zip(targets, ranges, strict=True):
             if not isinstance(target, ast.Name):
                 raise self.source.problem(target, "a loop's variable must be a name")
-            loops.append(Loop(target, target.id, start, stop, kind))
+            loops.append(Loop(target, target.id, start, stop, kind, annotations))
         kind = loops[0].kind if len(loops) == 1 else "of several variables"
         return (For(node, tuple(loops), self._repeated(kind, node.body, [loop.name for loop in loops])),)
 
@@ -332,6 +337,18 @@ class ProgramReader:
             return [(None, arguments["start"], _LOOP_KINDS[name])]
         return [(arguments["start"], arguments["stop"], _LOOP_KINDS[name])]
 
+    def _literals(self, nodes: Sequence[ast.expr]) -> dict[str, object]:
+        """Return the annotations of a loop or block. Warn about those that are no literals."""
+        literals: dict[str, object] = {}
+        for node in nodes:
+            try:
+                literals |= ast.literal_eval(node)
+            except (ValueError, TypeError):
+                self.source.warn(
+                    node, f"annotations {ast.unparse(node)} are dropped: expected a dictionary of literals"
+                )
+        return literals
+
     def _thread(self, call: ast.Call, exprs: dict[str, ast.expr]) -> tuple[ast.expr | None, ast.expr, str]:
         """Read T.thread_binding(128, "threadIdx.x") or T.thread_binding(0, 128, thread="threadIdx.x")."""
         start, stop, thread = exprs["start"], exprs.get("stop"), exprs.get("thread")
@@ -370,6 +387,7 @@ class ProgramReader:
         init: tuple[Statement, ...] = ()
         access: dict[str, list[Buffer]] = {}
         rest: list[Statement] = []
+        annotations: dict[str, object] = {}
         nodes = list(node.body)
         for position, statement in enumerate(nodes):
             word, held = self._called(statement)
@@ -380,6 +398,8 @@ class ProgramReader:
             elif held is not None and isinstance(statement, ast.Expr) and word in (*_HINTS, "where"):
                 if word == "where":
                     where += held.args
+                elif word in _ATTRIBUTES:
+                    annotations |= self._literals(held.args)
                 elif word in ("reads", "writes"):
                     access.setdefault(word, []).extend(self._regions(held))
             elif isinstance(statement, ast.With) and word == "init":
@@ -394,7 +414,9 @@ class ProgramReader:
             else:
                 rest += self._statement(statement)
         self.buffers.scope = outer
-        block = Block(node, name, tuple(axes), tuple(where), init, tuple(rest))
+        block = Block(node, name, tuple(axes), tuple(where), init, tuple(rest), annotations)
+        if annotations and block.is_plain:
+            self.source.warn(node, f"annotations {annotations} are dropped: the block only groups statements")
         self._check_writes(block, access)
         return block
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...dialects.core.symbols import Dim
@@ -105,6 +105,11 @@ class Loop(NamedTuple):
     start: ast.expr | None
     stop: ast.expr
     kind: str = "serial"
+    annotations: Mapping[str, object] = {}
+
+    @property
+    def is_plain(self) -> bool:
+        return self.kind == "serial" and not self.annotations
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +137,7 @@ class Block(Statement):
     where: tuple[ast.expr, ...]
     init: tuple[Statement, ...]
     body: tuple[Statement, ...]
+    annotations: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def is_around(self) -> bool:

@@ -11,7 +11,7 @@ from ...bindings.ir import Operation
 from ...bindings.mlir import string_array, string_value
 from ...bindings.navigation import symbol_name, text_in
 from ...bindings.rewriting import located_error
-from ...dialects.core.ir_attributes import NUMERICS, OPERATOR, SCHEDULE
+from ...dialects.core.ir_attributes import LOOPS, NUMERICS, OPERATOR, SCHEDULE
 from ...dialects.tir.prim_func import prim_funcs_in, schedule_lines
 from ...support.errors import OptionError
 from ...targets.core.registry import parse_target
@@ -58,6 +58,9 @@ class TirApplySchedule(Pass):
                     f"steps=true: target '{chosen.name}' has no schedule steps (register_steps adds some)"
                 )
             apply_steps(others, rules[0], ScheduleContext(chosen.name, chosen))
+        for function in prim_funcs_in(op):
+            if LOOPS in function.attributes and function not in scheduled:
+                del function.attributes[LOOPS]
         if not scheduled:
             return
         from .loops.apply_schedule import apply_schedule

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from ....bindings.diagnostics import warn_at
 from ....bindings.ir import Location
 from ....bindings.mlir import ir
 from ....dialects.core.codec import TypeProblem
@@ -115,6 +116,13 @@ class Source:
         place = ir.Location.file(self.file, line, column)
         return ir.Location.name(name, place) if name else place
 
+    def place_text(self, node: ast.AST) -> str:
+        line, column = self.place(node)
+        return f"{self.file}:{line}:{column}"
+
+    def warn(self, node: ast.AST, message: str) -> None:
+        warn_at(self.place_text(node), message)
+
     def written(self, node: ast.expr) -> str:
         """Return the text of a node on one line, or "" if it spans several lines."""
         if not self._is_plain or node.end_lineno != node.lineno:
@@ -123,9 +131,8 @@ class Source:
 
     def problem(self, node: ast.AST, message: str, known: Iterable[str] | None = None, word: str = "") -> ScriptError:
         """Return an error at a node. The message suggests the name among `known` that is nearest to `word`."""
-        line, column = self.place(node)
         hint = "" if known is None else suggest(word, known)
-        return ScriptError(f"{message}{hint}", location=f"{self.file}:{line}:{column}", shown=self._shown(node))
+        return ScriptError(f"{message}{hint}", location=self.place_text(node), shown=self._shown(node))
 
     def _line(self, number: int) -> str:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""

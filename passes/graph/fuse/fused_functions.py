@@ -14,7 +14,7 @@ from ....bindings.ir import Attribute, Location, Operation, Type, Value
 from ....bindings.mlir import ir
 from ....bindings.navigation import body_of, operations_of, symbol_name, text_in
 from ....dialects.core.call_graph import references_in, references_of, remove_dead
-from ....dialects.core.ir_attributes import MAIN_OPERATOR, OP_PATTERN, OPERATOR, TIR_TARGET
+from ....dialects.core.ir_attributes import LOOPS, MAIN_OPERATOR, OP_PATTERN, OPERATOR, TIR_TARGET
 from ....dialects.relax.function_attributes import VISIBILITY
 from ....dialects.tir.prim_func import make_prim_func, prim_funcs_in
 from ...core.facts import FusedFact, KernelFact, NotFusedFact, origins_of
@@ -96,6 +96,8 @@ class FusedFunctions:
         }
         if members[0].info.target:
             attributes[TIR_TARGET] = ir.StringAttr.get(members[0].info.target)
+        for known in [member.info.function.attributes for member in members]:
+            attributes |= {LOOPS: known[LOOPS]} if LOOPS in known else {}
         body = lambda *parameters: group_body(group, outputs, parameters)  # noqa: E731
         pattern = max(member.info.pattern for member in members)
         with ir.InsertionPoint(body_of(self._module)):

@@ -23,8 +23,8 @@ from ....bindings.navigation import (
 )
 from ....dialects.core.dialect import row_of
 from ....dialects.core.facts import OpPattern
-from ....dialects.core.ir_attributes import MAIN_OPERATOR, NOALIAS, OP_PATTERN, OPERATOR, PRIM_FUNC, TIR_TARGET
-from ....dialects.tir.prim_func import is_prim_func, op_pattern
+from ....dialects.core.ir_attributes import LOOPS, MAIN_OPERATOR, NOALIAS, OP_PATTERN, OPERATOR, PRIM_FUNC, TIR_TARGET
+from ....dialects.tir.prim_func import is_prim_func, is_without_loops, op_pattern
 from ....emit.generic import GenericOp
 from ...kernels.intrinsics.registry import is_intrinsic
 
@@ -111,7 +111,8 @@ class PrimInfo:
 
 def prim_info(function: Operation) -> PrimInfo | None:
     """Return the summary of a function, or None if fusion cannot analyse it."""
-    if not is_prim_func(function) or not _KNOWN_ATTRIBUTES.issuperset(function.attributes):
+    known = _KNOWN_ATTRIBUTES | {LOOPS} if is_without_loops(function) else _KNOWN_ATTRIBUTES
+    if not is_prim_func(function) or not known.issuperset(function.attributes):
         return None
     type_ = function_type_of(function)
     pattern = op_pattern(function)

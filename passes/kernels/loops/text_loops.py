@@ -3,34 +3,36 @@
 
 # loops 1
 for i_0 in loop(8):
-    for i_1 in loop(16, "parallel"):
+    for i_1 in loop(16, "parallel", "model.py:7:9", {"grain": 4}):
         block("C", [i_0 * 16 + i_1], [("C", "global")], where=[(i_0 * 16 + i_1, 100)])
 
-A loop with the extent ("C", 0) has the extent of iter 0 of block C.
+A loop with the extent ("C", 0) has the extent of iter 0 of block C. `left_out("model.py:7:9", "reason")` replaces loops
+that the lines cannot express.
 """
 
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
+from ....bindings.diagnostics import warn_at
 from ....dialects.core.indices import is_below, is_never_negative, regrouped
 from ....dialects.core.symbols_expr import Size, substituted
 from ....dialects.script.syntax import parsed
 from ....support.replacing import replace
 from .boxes import box_of
-from .handles import LoopRV, size_of
+from .handles import BlockRV, LoopRV, size_of
 from .memories import COMMON, find_memory
 from .primitives import Edit, Refused, find_primitive
 from .ranges import Range, guards, ranges_of
 from .size import MOST_OPERATIONS, code_size
-from .tree import AROUND, REDUCE, Block, Loop, Node, Tree, around_all, iter_variable, loops_of, unique, variable
+from .tree import AROUND, REDUCE, SERIAL, Block, Loop, Node, Tree, around_all, iter_variable, loops_of, unique, variable
 from .tree_buffers import Buffer
 
-#: First line of the text. Its number changes when the meaning of lines changes.
-HEADER = "# loops 1"
+#: Primitives by kind. `bind` sets all other kinds.
 _KINDS = {"parallel": "parallel", "vectorized": "vectorize", "unrolled": "unroll"}
 
 
@@ -38,21 +40,29 @@ def block_names(lines: Sequence[str]) -> set[str]:
     return {call.args[0].value for call in _calls(lines, "block") if isinstance(call.args[0], ast.Constant)}  # type: ignore[misc]
 
 
-def with_text_loops(tree: Tree, lines: Sequence[str]) -> Tree:
+def with_text_loops(tree: Tree, lines: Sequence[str], place: str) -> Tree:
     """Return a tree with the text's loops.
 
     The tree stays as it is if its blocks or their buffers differ from the text's: a pass has changed the function
-    since.
+    since. Issue a warning for everything of the text that the tree does not have. `place` is the function's.
     """
+    for call in _calls(lines, "left_out"):
+        place, reason = map(ast.literal_eval, call.args)
+        warn_at(place, f"@{tree.name}: {_LEFT_OUT}: {reason}")
+        return tree
     reader = _LinesReader(tree)
     try:
-        body = reader.nodes(parsed("\n".join(lines)).body, {})
-    except _Changed:
+        changed = reader.read(lines)
+        _check_lifetimes(changed)
+    except _Changed as reason:
+        kinds = ", ".join(step.what for step in reader.steps)
+        where = reader.steps[0].place if reader.steps else place
+        warn_at(where, f"@{tree.name}: {_LEFT_OUT}{f', with {kinds}' if kinds else ''}: {reason}")
         return tree
-    made = replace(tree, body=body)
-    if reader.left or not _has_memory_of(tree, reader.memory) or not _lives_in_steps(made):
-        return tree
-    return _with_kinds(_with_memory(made, reader.memory), reader.kinds)
+    return _with_steps(_with_memory(changed, reader.memory, place), reader.steps)
+
+
+_LEFT_OUT = "the schedule begins without the loops of the text"
 
 
 def _calls(lines: Sequence[str], word: str) -> list[ast.Call]:
@@ -64,17 +74,36 @@ class _Changed(Exception):
     """Difference between the tree and the text."""
 
 
+class _LoopStep(NamedTuple):
+    """Kind or annotation of a loop or block, which a primitive sets."""
+
+    handle: LoopRV | BlockRV
+    what: str
+    place: str
+    primitive: str
+    arguments: Sequence[Any] = ()
+
+
 class _LinesReader:
     def __init__(self, tree: Tree):
-        self.left = {block.name: block for block in tree.blocks()}
-        self._known = dict(self.left)
-        self._taken = set(self.left)
-        #: Kinds of the loops that are not serial, by name.
-        self.kinds: list[tuple[str, str]] = []
+        self._tree = tree
+        self._left = {block.name: block for block in tree.blocks()}
+        self._known = dict(self._left)
+        self._taken = set(self._left)
+        #: Kinds of the loops that are not serial, and annotations.
+        self.steps: list[_LoopStep] = []
         #: Buffers that each block of the text writes, with their scopes.
         self.memory: dict[str, list[tuple[str, str]]] = {}
 
-    def nodes(self, statements: Sequence[ast.stmt], around: Mapping[str, Size]) -> tuple[Node, ...]:
+    def read(self, lines: Sequence[str]) -> Tree:
+        """Return the tree with the loops of the lines. Raises _Changed."""
+        body = self._nodes(parsed("\n".join(lines)).body, {})
+        if self._left:
+            raise _Changed(f"the text has no block {', '.join(map(repr, self._left))}")
+        _check_memory(self._tree, self.memory)
+        return replace(self._tree, body=body)
+
+    def _nodes(self, statements: Sequence[ast.stmt], around: Mapping[str, Size]) -> tuple[Node, ...]:
         found: list[Node] = []
         for statement in statements:
             node = self._loop(statement, around) if isinstance(statement, ast.For) else self._block(statement, around)
@@ -83,33 +112,47 @@ class _LinesReader:
 
     def _loop(self, statement: ast.For, around: Mapping[str, Size]) -> Loop | None:
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
-        extent, *kind = map(ast.literal_eval, statement.iter.args)
+        extent, *more = map(ast.literal_eval, statement.iter.args)
+        kind, place, annotations = (*more, *(SERIAL, "", {})[len(more) :])
         name = unique(statement.target.id, self._taken)
         self._taken.add(name)
         size = self._extent(*extent) if isinstance(extent, tuple) else extent
-        body = self.nodes(statement.body, {**around, statement.target.id: variable(name, size)})
-        if kind == [AROUND]:
-            return Loop(name, 1, body, AROUND) if body else None
-        self.kinds += [(name, each) for each in kind]
-        return Loop(name, size, body) if body else None
+        handle = (BlockRV if kind == AROUND else LoopRV)(self._tree.name, name)
+        if kind not in (SERIAL, AROUND):
+            what = f"{kind} of '{statement.target.id}'"
+            self.steps.append(
+                _LoopStep(handle, what, place, _KINDS.get(kind, "bind"), () if kind in _KINDS else [kind])
+            )
+        self._annotate(handle, statement.target.id, place, annotations)
+        body = self._nodes(statement.body, {**around, statement.target.id: variable(name, size)})
+        if not body:
+            return None
+        return Loop(name, 1, body, AROUND) if kind == AROUND else Loop(name, size, body)
+
+    def _annotate(self, handle: LoopRV | BlockRV, name: str, place: str, annotations: Mapping[str, Any]) -> None:
+        for key, value in reversed(annotations.items()):
+            self.steps.append(_LoopStep(handle, f"annotation '{key}' of '{name}'", place, "annotate", [key, value]))
 
     def _extent(self, block: str, number: int) -> Size:
         if block not in self._known or len(self._known[block].iters) <= number:
-            raise _Changed
+            raise _Changed(f"block '{block}' has no iter {number}")
         return self._known[block].iters[number].extent
 
     def _block(self, statement: ast.stmt, around: Mapping[str, Size]) -> Block | None:
         assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
         name, bindings, memory = statement.value.args
-        if (block := self.left.pop(ast.literal_eval(name), None)) is None:  # the block is dead
+        if (block := self._left.pop(ast.literal_eval(name), None)) is None:  # the block is dead
             return None
         assert isinstance(bindings, ast.List)
         if len(bindings.elts) != len(block.iters):
-            raise _Changed
+            raise _Changed(f"block '{block.name}' has {len(block.iters)} iters, not {len(bindings.elts)}")
         self.memory[block.name] = ast.literal_eval(memory)
         where: list[tuple[Size, Size]] = []
-        for keyword in statement.value.keywords:
-            where += [(self._size(index, around), limit) for index, limit in _pairs(keyword.value)]
+        keywords = {keyword.arg: keyword.value for keyword in statement.value.keywords}
+        if "where" in keywords:
+            where += [(self._size(index, around), limit) for index, limit in _pairs(keywords["where"])]
+        if "notes" in keywords:
+            self._annotate(BlockRV(self._tree.name, block.name), block.name, *ast.literal_eval(keywords["notes"]))
         block = replace(block, bindings=tuple(self._size(each, around) for each in bindings.elts))
         return replace(block, where=tuple(sizes for sizes in where if not _is_extent(block, *sizes)))
 
@@ -137,34 +180,35 @@ def _is_extent(block: Block, index: Size, limit: Size) -> bool:
 # ---- memory ----
 
 
-def _has_memory_of(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) -> bool:
-    """Return True if two blocks write to the same buffer exactly if they do so in the text."""
+def _check_memory(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    """Raise _Changed unless two blocks write to the same buffer exactly if they do so in the text."""
     buffers: dict[str, Buffer] = {}
     for block in tree.blocks():
         names = [name for name, _ in memory[block.name]]
-        if len(names) != len(block.writes):
-            return False
-        for name, access in zip(names, block.writes, strict=True):
-            if buffers.setdefault(name, access.buffer) is not access.buffer:
-                return False
-    return len(set(map(id, buffers.values()))) == len(buffers)
+        written = [access.buffer for access in block.writes]
+        if len(names) != len(written) or any(map(operator.is_not, map(buffers.setdefault, names, written), written)):
+            raise _Changed(f"block '{block.name}' writes other buffers than {', '.join(names)}")
+    if len(set(map(id, buffers.values()))) != len(buffers):
+        raise _Changed(f"some of the buffers {', '.join(buffers)} share memory")
 
 
-def _with_memory(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]]) -> Tree:
-    """Return the tree with the text's buffer names and scopes."""
+def _with_memory(tree: Tree, memory: Mapping[str, Sequence[tuple[str, str]]], place: str) -> Tree:
+    """Return the tree with the text's buffer names and scopes. Warn about unknown scopes."""
     found: dict[Buffer, tuple[str, str]] = {}
     for block in tree.blocks():
         found |= {access.buffer: names for access, names in zip(block.writes, memory[block.name], strict=True)}
     for buffer, (name, scope) in found.items():
         if not buffer.is_given:
             others = {each.name for each in tree.buffers if each is not buffer}
-            known = scope if scope in COMMON or find_memory(scope) is not None else buffer.scope
-            tree = tree.exchanged(buffer, replace(buffer, name=unique(name, others), scope=known))
+            if scope not in COMMON and find_memory(scope) is None:
+                warn_at(place, f"@{tree.name}: '{name}' is in '{buffer.scope}': its scope '{scope}' is unknown")
+                scope = buffer.scope
+            tree = tree.exchanged(buffer, replace(buffer, name=unique(name, others), scope=scope))
     return tree
 
 
-def _lives_in_steps(tree: Tree) -> bool:
-    """Return True if each step of the loops around a buffer's users first writes all elements that it reads.
+def _check_lifetimes(tree: Tree) -> None:
+    """Raise _Changed unless each step of the loops around a buffer's users first writes all elements that it reads.
 
     The buffer then lives as long as the step.
     """
@@ -172,8 +216,9 @@ def _lives_in_steps(tree: Tree) -> bool:
         users = [block for block in tree.blocks() if buffer in block.buffers]
         shared = [] if buffer.is_given or len(users) < 2 else around_all([tree.around(block.name) for block in users])
         if shared and not _is_step_whole(tree, buffer, users, shared):
-            return False
-    return True
+            raise _Changed(
+                f"a step of '{shared[-1].name}' may read elements of '{buffer.name}' that the step does not write first"
+            )
 
 
 def _is_step_whole(tree: Tree, buffer: Buffer, users: Sequence[Block], shared: Sequence[Loop]) -> bool:
@@ -221,18 +266,20 @@ def _goes_to_the_end(tree: Tree, block: Block, buffer: Buffer) -> bool:
 # ---- kinds of loops ----
 
 
-def _with_kinds(tree: Tree, kinds: Sequence[tuple[str, str]]) -> Tree:
-    """Return the tree with loops that do not run in order, where that provably changes no result."""
-    for name, kind in reversed(kinds):
-        if all(loop.name != name for loop in tree.loops()):
-            continue
+def _with_steps(tree: Tree, steps: Sequence[_LoopStep]) -> Tree:
+    """Return the tree with kinds of loops, where they provably change no result, and annotations.
+
+    Warn about all others.
+    """
+    for step in reversed(steps):
         edit = Edit(tree, {}, Random(0))
-        primitive = find_primitive(_KINDS.get(kind, "bind"))
-        more: list[Any] = [] if kind in _KINDS else [kind]
         try:
-            primitive.function(edit, LoopRV(tree.name, name), *more)
-        except Refused:
-            continue
-        if code_size(edit.tree) <= MOST_OPERATIONS:
+            if step.handle.name not in tree.names:
+                edit.refuse("a pass has removed its blocks")
+            find_primitive(step.primitive).function(edit, step.handle, *step.arguments)
+            if (size := code_size(edit.tree)) > MOST_OPERATIONS:
+                edit.refuse(f"the code would have {size:,} operations, more than {MOST_OPERATIONS:,}")
             tree = edit.tree
+        except Refused as refusal:
+            warn_at(step.place, f"@{tree.name}: {step.what} is dropped: {refusal.reason}")
     return tree

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ....bindings.affine import by_operators, value_of
-from ....bindings.diagnostics import origins
+from ....bindings.diagnostics import locate, origins
 from ....bindings.ir import AffineExpr, Location, Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import body_of, made_by, operations_in, operations_of, symbol_name
@@ -78,7 +78,10 @@ def read_tree(function: Operation) -> Read:
     read = first.read()
     # Equal sizes share one symbol.
     read = _TreeReader(function, first.same, block_names(lines)).read() if first.same else read
-    return read._replace(tree=with_text_loops(read.tree, lines)) if lines else read
+    if not lines:
+        return read
+    file, line, column, _ = locate(function.location)
+    return read._replace(tree=with_text_loops(read.tree, lines, f"{file}:{line}:{column}"))
 
 
 class _TreeReader:
