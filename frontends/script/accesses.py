@@ -1,183 +1,138 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Access analysis by execution without data: where and when a tensor program accesses buffers of static sizes.
-
-A loop runs for one iteration if its variable affects neither an index nor a condition. The other iterations repeat the
-same accesses.
-"""
+"""Accesses of a tensor program to its buffers, as relations over the loops around them."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import count
 from typing import NamedTuple
 
-from ...dialects.script.syntax import buffer_name, indices_of, names_within, parts_of, parts_within
-from .names import Names
-from .points import Array, Numbers, Unknown, worked_out
-from .program import REDUCE, Block, Buffer, For, If, Let, Statement, Store, While, every, expressions_of, leaving
+from ...dialects.core.relation import (
+    Array,
+    Guard,
+    Relation,
+    RelationPoints,
+    is_repeated,
+    linear,
+    range_of,
+    variables_in,
+)
+from ...dialects.core.symbols_expr import Size, SymbolError, make_variable, substituted
+from ...dialects.script.syntax import parts_of
+from .annotations import Annotations
+from .index_values import Guards, IndexReader, Values, at_first, negated
+from .program import (
+    REDUCE,
+    Allocate,
+    Block,
+    Buffer,
+    For,
+    If,
+    Let,
+    Program,
+    Statement,
+    Store,
+    While,
+    element_of,
+    every,
+    expressions_of,
+    leaving,
+)
 
-#: More points would take seconds.
-_MOST_POINTS = 1 << 22
 
-
-class TooMany(Exception):
-    """A program with more points than the analysis visits."""
-
-
-class StatementAccess(NamedTuple):
-    """Accesses of one expression or store to the buffer, at a number of points."""
+class ElementAccess(NamedTuple):
+    """Accesses of one expression or store to a buffer."""
 
     node: ast.AST
+    buffer: Buffer
     is_store: bool
-    points: int
-    #: One index per dimension, a number or an array; None if dynamic.
-    places: tuple[Numbers, ...] | None
-    #: Loop counters that order the accesses: columns, the outer loops first.
-    times: tuple[Numbers, ...]
-    #: True if the access happens at all points; otherwise it may happen.
-    is_sure: bool
+    relation: Relation
+    #: False if an index is dynamic: the relation has no indices then.
+    is_placed: bool
+    #: Position in the program: positions of statements and steps of loops, the outer ones first.
+    times: tuple[Size, ...]
+    #: Numbers of dynamic conditions on which the access depends.
+    conditions: frozenset[int]
+
+    @property
+    def is_sure(self) -> bool:
+        """Return True if the access happens at all points; otherwise it may happen."""
+        return self.is_placed and not self.conditions
+
+    def precedes(self, other: ElementAccess) -> bool:
+        """Return True if an access before another one in the text happens before it, to the same element."""
+        is_known = self.is_placed and other.is_placed and self.conditions <= other.conditions
+        return is_known and self.relation.same_point(other.relation)
+
+
+class ProgramAccesses:
+    """Accesses of statements, in the order of the text, with size symbols or numbers for the sizes."""
+
+    def __init__(
+        self, program: Program, annotations: Annotations, body: Sequence[Statement] = (), *, is_nested: bool = False
+    ):
+        """`is_nested`: the program becomes nests, which begin their reductions even if these have no steps."""
+        self.program, self.annotations, self.is_nested = program, annotations, is_nested
+        self._body = body or program.body
+        self._known: dict[tuple[tuple[str, Size], ...], list[ElementAccess]] = {}
+
+    def of_sizes(self, sizes: Mapping[str, Size]) -> list[ElementAccess]:
+        key = tuple(sizes.items())
+        if key not in self._known:
+            values = {**self.annotations.symbols, **sizes}
+            self._known[key] = list(_AccessReader(self).statements(self._body, values))
+        return self._known[key]
 
 
 class _At(NamedTuple):
-    """Points at which a statement runs, with the values of the variables there."""
+    """RelationPoints at which a statement runs, and the values of the variables there."""
 
-    values: Mapping[str, Numbers]
-    points: int
-    times: tuple[Numbers, ...]
-    is_sure: bool
+    values: Values
+    domain: Mapping[str, Size] = {}
+    guards: Guards = ()
+    times: tuple[Size, ...] = ()
+    conditions: frozenset[int] = frozenset()
 
-    def then(self, *times: Numbers) -> _At:
+    def then(self, *times: Size) -> _At:
         return self._replace(times=(*self.times, *times))
 
-    def unsure(self) -> _At:
-        return self._replace(is_sure=False)
-
-    def knowing(self, name: str, value: Numbers | None) -> _At:
-        """Return the points with one more variable. None is a dynamic value."""
-        values = {key: held for key, held in self.values.items() if key != name}
-        return self._replace(values=values if value is None else {**values, name: value})
-
-    def only(self, truth: Numbers | None) -> _At:
-        """Return the points at which a condition is true. None is a dynamic condition."""
-        import numpy
-
-        if truth is None:
-            return self.unsure()
-        if numpy.ndim(truth) == 0:
-            if truth:
-                return self
-            truth = numpy.zeros(self.points, bool)
-        return self._picked(numpy.flatnonzero(truth))
-
-    def _picked(self, points: Array) -> _At:
-        def pick(numbers: Numbers) -> Numbers:
-            return numbers if isinstance(numbers, int) or not numbers.ndim else numbers[points]
-
-        values = {name: pick(value) for name, value in self.values.items()}
-        return _At(values, len(points), tuple(map(pick, self.times)), self.is_sure)
-
-    def along(self, name: str, start: Numbers, stop: Numbers) -> _At:
-        """Return the points of a loop that runs at each of these points. Raises TooMany."""
-        import numpy
-
-        try:
-            counts = numpy.broadcast_to(numpy.maximum(numpy.subtract(stop, start), 0), (self.points,))
-        except OverflowError:  # a number of more than 64 bits
-            raise TooMany from None
-        # As a float: a sum of integers could wrap around.
-        if counts.sum(dtype=float) > _MOST_POINTS:
-            raise TooMany
-        total = int(counts.sum())
-        points = numpy.repeat(numpy.arange(self.points), counts)
-        step = numpy.arange(total) - numpy.repeat(numpy.cumsum(counts) - counts, counts)
-        inside = self._picked(points).then(1 + step)
-        first = start if isinstance(start, int) or not start.ndim else start[points]
-        return inside.knowing(name, first + step)
+    def knowing(self, name: str, value: Size | Guards | None) -> _At:
+        return self._replace(values={**self.values, name: value})
 
 
-class Accesses:
-    """Accesses of a program to one buffer. Every iteration of the `wanted` loops is visited."""
+class _AccessReader:
+    def __init__(self, accesses: ProgramAccesses):
+        self._names, self._is_nested = accesses.annotations.names, accesses.is_nested
+        self._indices = IndexReader(self._names)
+        buffers = [parameter for parameter in accesses.program.parameters if isinstance(parameter, Buffer)]
+        buffers += [statement.buffer for statement in every(accesses.program.body) if isinstance(statement, Allocate)]
+        self._buffers = {buffer.name: buffer for buffer in buffers}
+        self._numbers = count()
 
-    def __init__(
-        self,
-        names: Names,
-        body: Sequence[Statement],
-        buffer: Buffer,
-        sizes: Mapping[str, int],
-        wanted: Iterable[str] = (),
-    ):
-        self._names, self._body, self._buffer = names, body, buffer
-        self._sizes = sizes
-        self._needed = self._deciding().union(wanted)
+    def statements(self, body: Sequence[Statement], values: Values) -> Iterator[ElementAccess]:
+        return self._statements(body, _At(values))
 
-    def __iter__(self) -> Iterator[StatementAccess]:
-        """Yield the accesses in no particular order. Raises TooMany."""
-        return self._statements(self._body, _At(dict(self._sizes), 1, (), True))
-
-    # ---- variables that indices and conditions depend on ----
-
-    def _deciding(self) -> set[str]:
-        """Return the variables that indices and conditions are computed from."""
-        definitions: dict[str, list[ast.expr]] = {}
-        waiting: list[ast.expr] = []
-        for statement in every(self._body):
-            waiting += self._conditions(statement)
-            if isinstance(statement, Let):
-                definitions.setdefault(statement.name, []).append(statement.value)
-            elif isinstance(statement, Block):
-                for axis in statement.axes:
-                    definitions.setdefault(axis.name, []).append(axis.binding)
-            elif isinstance(statement, For):
-                for loop in statement.loops:
-                    definitions.setdefault(loop.name, []).extend([loop.start or loop.stop, loop.stop])
-            elif isinstance(statement, Store) and statement.buffer is self._buffer:
-                waiting += statement.indices
-            for node in (part for expression in expressions_of(statement) for part in parts_within(expression)):
-                if isinstance(node, ast.Subscript) and self._is_element(node):
-                    waiting += indices_of(node)
-                elif (choice := self._names.choice(node)) is not None:
-                    waiting.append(choice[0])
-        found: set[str] = set()
-        while waiting:
-            for name in names_within(waiting.pop()):
-                if name not in found:
-                    found.add(name)
-                    waiting += definitions.get(name, [])
-        return found
-
-    def _conditions(self, statement: Statement) -> Sequence[ast.expr]:
-        """Return the conditions that decide whether the statement accesses the buffer."""
-        if not isinstance(statement, (If, Block)) or not any(map(self._touches, every([statement]))):
-            return ()
-        return statement.where if isinstance(statement, Block) else (statement.condition,)
-
-    def _touches(self, statement: Statement) -> bool:
-        if isinstance(statement, Store) and statement.buffer is self._buffer:
-            return True
-        return any(
-            self._is_element(part) for expression in expressions_of(statement) for part in parts_within(expression)
-        )
-
-    def _is_element(self, node: ast.expr) -> bool:
-        return buffer_name(node) == self._buffer.name
-
-    # ---- statements ----
-
-    def _statements(self, body: Sequence[Statement], at: _At) -> Iterator[StatementAccess]:
+    def _statements(self, body: Sequence[Statement], at: _At) -> Iterator[ElementAccess]:
         for position, statement in enumerate(body):
-            if not at.points:
-                return
             here = at.then(position)
-            if isinstance(statement, Let):
+            if isinstance(statement, Allocate):
+                self._buffers[statement.buffer.name] = statement.buffer
+            elif isinstance(statement, Let):
                 yield from self._reads(statement.value, here)
-                at = at.knowing(statement.name, self._value(statement.value, at))
+                at = at.knowing(statement.name, self._indices.value(statement.value, at.values))
             elif isinstance(statement, Store):
-                yield from self._store(statement, here)
+                for node in (*statement.indices, statement.value):
+                    yield from self._reads(node, here.then(0))
+                yield self._access(statement.node, statement.buffer, statement.indices, here.then(1), is_store=True)
             elif isinstance(statement, If):
-                yield from self._if(statement, here)
+                yield from self._reads(statement.condition, here.then(0))
+                guards = self._indices.guards(statement.condition, at.values)
+                yield from self._statements(statement.then, self._where(here.then(1), guards))
+                yield from self._statements(statement.otherwise, self._where(here.then(1), negated(guards)))
             elif isinstance(statement, While):
                 yield from self._reads(statement.condition, here.then(0))
-                yield from self._statements(statement.body, here.then(1).unsure())
+                yield from self._statements(statement.body, self._where(here.then(1), None))
             elif isinstance(statement, For):
                 yield from self._for(statement, here)
             elif isinstance(statement, Block):
@@ -186,94 +141,162 @@ class Accesses:
                 for node in expressions_of(statement):
                     yield from self._reads(node, here)
 
-    def _store(self, statement: Store, at: _At) -> Iterator[StatementAccess]:
-        for node in (*statement.indices, statement.value):
-            yield from self._reads(node, at.then(0))
-        if statement.buffer is self._buffer:
-            yield self._access(statement.node, True, statement.indices, at.then(1))
+    def _where(self, at: _At, guards: Guards | None) -> _At:
+        """Return the points at which guards hold. None is a dynamic condition."""
+        if guards is None:
+            return at._replace(conditions=at.conditions | {next(self._numbers)})
+        return at._replace(guards=(*at.guards, *guards))
 
-    def _if(self, statement: If, at: _At) -> Iterator[StatementAccess]:
-        yield from self._reads(statement.condition, at.then(0))
-        truth = self._value(statement.condition, at)
-        yield from self._statements(statement.then, at.then(1).only(truth))
-        yield from self._statements(statement.otherwise, at.then(1).only(_negated(truth)))
-
-    def _for(self, statement: For, at: _At) -> Iterator[StatementAccess]:
-        inside = at.unsure() if leaving(statement.body) else at
+    def _for(self, statement: For, at: _At) -> Iterator[ElementAccess]:
+        inside = self._where(at, None) if leaving(statement.body) else at
         for loop in statement.loops:
-            bounds = (loop.start or ast.Constant(0), loop.stop)
-            for node in bounds:
+            ends = (loop.start or ast.Constant(0), loop.stop)
+            for node in ends:
                 yield from self._reads(node, inside.then(0))
-            start, stop = (self._value(node, inside) for node in bounds)
-            if start is None or stop is None:
-                inside = inside.then(1).knowing(loop.name, None).unsure()
-            elif loop.name in self._needed:
-                inside = inside.along(loop.name, start, stop)
-            else:
-                inside = inside.then(1).knowing(loop.name, start).only(start < stop)
+            try:
+                inside = self._along(inside, loop.name, *(self._indices.size(node, inside.values) for node in ends))
+            except SymbolError:
+                inside = self._where(inside.then(1).knowing(loop.name, None), None)
         yield from self._statements(statement.body, inside)
 
-    def _block(self, block: Block, at: _At) -> Iterator[StatementAccess]:
+    def _along(self, at: _At, name: str, start: Size | None, stop: Size | None) -> _At:
+        """Return the points of a loop that runs at each of these points."""
+        low = None if start is None else range_of(start, at.domain)[0]
+        high = None if stop is None else range_of(stop, at.domain)[1]
+        if start is None or stop is None or low is None or high is None:
+            return self._where(at.then(1).knowing(name, None), None)
+        extent = high - low
+        if extent == 1:
+            value, at = low, at.then(1)
+        else:
+            highest = max(extent - 1, 0) if isinstance(extent, int) else None
+            variable = make_variable(f"{name}#{next(self._numbers)}", highest)
+            value = low + variable
+            at = at._replace(domain={**at.domain, str(variable): extent}).then(1 + variable)
+        guards: list[Guard] = [] if start == low else [(value - start,)]
+        guards += [] if stop == high else [(stop - 1 - value,)]
+        return self._where(at.knowing(name, value), tuple(guards))
+
+    def _block(self, block: Block, at: _At) -> Iterator[ElementAccess]:
         for axis in block.axes:
             yield from self._reads(axis.binding, at.then(0))
-            at = at.knowing(axis.name, self._value(axis.binding, at))
+            at = at.knowing(axis.name, self._indices.size(axis.binding, at.values))
         for condition in block.where:
             yield from self._reads(condition, at.then(0))
-            at = at.only(self._value(condition, at))
-        first = at
-        for axis in (each for each in block.axes if block.init and each.kind == REDUCE):
-            value, start = at.values.get(axis.name), self._value(axis.start or ast.Constant(0), first)
-            known = None if value is None or start is None else first.values[axis.name] == start
-            first = first.only(known)
-        yield from self._statements(block.init, first.then(1))
+            at = self._where(at, self._indices.guards(condition, at.values))
+        if block.init:
+            yield from self._statements(block.init, self._first(block, at).then(1))
         yield from self._statements(block.body, at.then(2))
+
+    def _first(self, block: Block, at: _At) -> _At:
+        """Return the points at which the init runs: the reduction variables are at their start."""
+        reductions = [axis for axis in block.axes if axis.kind == REDUCE]
+        starts = {axis.name: self._indices.size(axis.start or ast.Constant(0), at.values) for axis in reductions}
+        values = {axis.name: value for axis in block.axes if not isinstance(value := at.values[axis.name], tuple)}
+        if (first := self._first_steps(at, values, starts)) is not None:
+            return first
+        for name, start in starts.items():
+            value = values[name]
+            guards = None if value is None or start is None else ((value - start,), (start - value,))
+            at = self._where(at.knowing(name, start), guards)
+        return at
+
+    def _first_steps(self, at: _At, values: Mapping[str, Size | None], starts: Mapping[str, Size | None]) -> _At | None:
+        """Return the points in the first steps of a reduction, or None if the init may run in other steps.
+
+        The variables must be independent: then the reduction begins at its start for each element.
+        """
+        known = {name: value for name, value in values.items() if value is not None}
+        if len(known) < len(values) or not Relation(at.domain, tuple(known.values())).is_independent:
+            return None
+        steps = dict.fromkeys(variables_in(known[name] for name in starts), 0)
+        guards = at_first(at.guards, steps)
+        if not set(at.guards).issuperset(guards) or any(
+            at_first(known[name], steps) != starts[name] for name in starts
+        ):
+            return None
+        if not self._is_nested and not all(is_repeated(at.domain[name]) for name in steps):
+            return None  # nests begin reductions without steps too
+        return _At(
+            {name: at_first(value, steps) for name, value in {**at.values, **starts}.items()},
+            {name: extent for name, extent in at.domain.items() if name not in steps},
+            guards,
+            tuple(substituted(time, steps) for time in at.times),
+            at.conditions,
+        )
 
     # ---- expressions ----
 
-    def _value(self, node: ast.expr, at: _At) -> Numbers | None:
-        """Return the value of an expression, or None if it is dynamic."""
-        try:
-            return worked_out(self._names, node, at.values)
-        except Unknown:
-            return None
+    def _access(
+        self, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr], at: _At, *, is_store: bool = False
+    ) -> ElementAccess:
+        sizes = [self._indices.size(index, at.values) for index in indices]
+        known = tuple(size for size in sizes if size is not None)
+        is_placed = len(known) == len(buffer.dims)
+        relation = Relation(at.domain, known if is_placed else (), at.guards)
+        return ElementAccess(node, buffer, is_store, relation, is_placed, at.times, at.conditions)
 
-    def _access(self, node: ast.AST, is_store: bool, indices: Sequence[ast.expr] | None, at: _At) -> StatementAccess:
-        found = [] if indices is None else [self._value(index, at) for index in indices]
-        known = tuple(each for each in found if each is not None)
-        places = None if indices is None or len(known) < len(found) else known
-        return StatementAccess(node, is_store, at.points, places, at.times, at.is_sure and places is not None)
-
-    def _reads(self, node: ast.expr, at: _At) -> Iterator[StatementAccess]:
-        """Yield the reads of the buffer in an expression, each at the points at which it is computed."""
-        if not at.points:
-            return
+    def _reads(self, node: ast.expr, at: _At) -> Iterator[ElementAccess]:
+        """Yield the reads in an expression, each at the points at which it is computed."""
         if (choice := self._names.choice(node)) is not None:
             condition, yes, no = choice
             yield from self._reads(condition, at)
-            truth = self._value(condition, at)
-            yield from self._reads(yes, at.only(truth))
-            yield from self._reads(no, at.only(_negated(truth)))
+            guards = self._indices.guards(condition, at.values)
+            yield from self._reads(yes, self._where(at, guards))
+            yield from self._reads(no, self._where(at, negated(guards)))
         elif isinstance(node, ast.BoolOp):
             for value in node.values:
                 yield from self._reads(value, at)
-                truth = self._value(value, at)
-                at = at.only(truth if isinstance(node.op, ast.And) else _negated(truth))
+                guards = self._indices.guards(value, at.values)
+                at = self._where(at, guards if isinstance(node.op, ast.And) else negated(guards))
+        elif isinstance(node, (ast.Name, ast.Attribute)):
+            base = node.value if isinstance(node, ast.Attribute) else node
+            if isinstance(base, ast.Name) and (buffer := self._buffers.get(base.id)) is not None:
+                yield self._access(node, buffer, (), at)  # a function may read any element
         else:
             for part in parts_of(node):
                 yield from self._reads(part, at)
-            if self._is_element(node):
-                assert isinstance(node, ast.Subscript)
-                yield self._access(node, False, indices_of(node), at)
-            elif isinstance(node, ast.Call) and any(map(self._is_whole, node.args)):
-                yield self._access(node, False, None, at)
-
-    def _is_whole(self, node: ast.expr) -> bool:
-        """Check whether an argument is the buffer itself, which the called function may read at any index."""
-        base = node.value if isinstance(node, ast.Attribute) else node
-        return isinstance(base, ast.Name) and base.id == self._buffer.name
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in self._buffers:
+                yield self._access(node, *element_of(self._names.source, node, self._buffers), at)
 
 
-def _negated(truth: Numbers | None) -> Numbers | None:
-    import numpy
+# ---- points ----
 
-    return None if truth is None else numpy.equal(truth, 0)
+
+class Visited(NamedTuple):
+    """Points of an access, visited one by one."""
+
+    access: ElementAccess
+    #: Number of the element at each point. None if it is dynamic, or out of bounds.
+    places: Array | None
+    times: Array
+
+
+def visited(accesses: Sequence[ElementAccess], shape: Sequence[int], loops: Container[str] = ()) -> list[Visited]:
+    """Return the points of accesses to a buffer of a shape, with comparable times. Leave out accesses without points.
+
+    The first step stands for all steps of a loop that the access does not depend on, unless it is one of `loops`.
+    Raises TooMany.
+    """
+    found: list[tuple[ElementAccess, RelationPoints, list[Size]]] = []
+    for access in accesses:
+        domain = access.relation.domain
+        points = RelationPoints(access.relation, [name for name in domain if name.partition("#")[0] in loops])
+        first = {name: 0 for name in domain if name not in points.variables}
+        if points.count:
+            found.append((access, points, [substituted(time, first) for time in access.times]))
+    last = [0] * max([len(times) for _, _, times in found], default=0)
+    for _, points, times in found:
+        for level, time in enumerate(times):
+            last[level] = max(last[level], points.reach(time)[1])
+    ends = [(0, highest) for highest in last]
+    return [
+        Visited(access, _places(access, points, shape), points(linear(times, ends))) for access, points, times in found
+    ]
+
+
+def _places(access: ElementAccess, points: RelationPoints, shape: Sequence[int]) -> Array | None:
+    ends = [points.reach(index) for index in access.relation.indices]
+    if not access.is_placed or any(low < 0 or high >= size for (low, high), size in zip(ends, shape, strict=True)):
+        return None
+    return points(linear(access.relation.indices, [(0, size - 1) for size in shape]))

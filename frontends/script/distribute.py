@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from ...dialects.core.symbols import SymExpr
+from ...dialects.core.relation import TooMany
+from ...dialects.core.symbols_expr import SymbolError
 from ...dialects.script.syntax import buffer_name, names_within, parts_within
-from .accesses import Accesses, TooMany
+from .accesses import ProgramAccesses, visited
 from .annotations import Annotations
-from .effects import MOST_ELEMENTS, MOST_TRIED, in_a_row, places_of, tried_sizes
+from .effects import MOST_ELEMENTS, MOST_TRIED, shape_of, tried_sizes
 from .nest_reader import Unstructured
 from .nested_blocks import starting
 from .program import REDUCE, Allocate, Block, Buffer, For, Let, Loop, Program, Statement, Store, every, expressions_of
@@ -39,9 +40,10 @@ def distributed(statement: Statement, program: Program, annotations: Annotations
     buffers = {key: each for key, each in buffers.items() if key not in made_once}
     if annotations.symbols and any(_is_large(node, annotations) for part in parts for node in _computed(part)):
         raise Unstructured("places that sizes which are tried say nothing about")
+    accesses = ProgramAccesses(program, annotations, [statement])
     for sizes in tried_sizes(program, annotations):
         for buffer in buffers.values():
-            if not _keeps_order(buffer, statement, parts, shared, annotations, sizes):
+            if not _keeps_order(buffer, accesses, parts, shared, sizes):
                 raise Unstructured("a block works on what a later one has worked on in the same loop")
     return parts
 
@@ -120,44 +122,31 @@ def _is_large(node: ast.expr, annotations: Annotations) -> bool:
 
 
 def _keeps_order(
-    buffer: Buffer,
-    whole: Statement,
-    parts: Sequence[Statement],
-    shared: set[str],
-    annotations: Annotations,
-    sizes: Mapping[str, int],
+    buffer: Buffer, accesses: ProgramAccesses, parts: Sequence[Statement], shared: set[str], sizes: Mapping[str, int]
 ) -> bool:
     """Check that no part accesses an element after a later part, where one of the accesses is a store."""
     import numpy
 
-    shape = [dim.evaluate(sizes) if isinstance(dim, SymExpr) else dim for dim in buffer.dims]
-    if None in shape or prod(each or 0 for each in shape) > MOST_ELEMENTS:
+    shape, owners = shape_of(buffer, sizes), _owners(parts)
+    if shape is None or prod(shape) > MOST_ELEMENTS:
         return False
     try:
-        accesses = [access for access in Accesses(annotations.names, [whole], buffer, sizes, shared) if access.points]
-        times = in_a_row([access.times for access in accesses])
-    except (TooMany, ArithmeticError):
+        points = visited([access for access in accesses.of_sizes(sizes) if access.buffer is buffer], shape, shared)
+    except (TooMany, SymbolError):
         return False
-    owners = _owners(parts)
-    if not all(id(access.node) in owners for access in accesses):
+    if any(places is None or id(access.node) not in owners for access, places, _ in points):
         return False
-    count = prod(each or 0 for each in shape)
     #: Times at which later parts first store to an element, and first access it.
-    stored = numpy.full(count, numpy.iinfo(numpy.int64).max)
+    stored = numpy.full(prod(shape), numpy.iinfo(numpy.int64).max)
     touched = stored.copy()
     for number in range(len(parts) - 1, -1, -1):
-        mine = [
-            (access, time) for access, time in zip(accesses, times, strict=True) if owners[id(access.node)] == number
-        ]
-        placed = [(each.is_store, places_of(each, shape), time) for each, time in mine]
-        if any(places is None for _, places, _ in placed):
+        mine = [part for part in points if owners[id(part.access.node)] == number]
+        if any((times > (touched if access.is_store else stored)[places]).any() for access, places, times in mine):
             return False
-        if any((time > (touched if is_store else stored)[places]).any() for is_store, places, time in placed):
-            return False
-        for is_store, places, time in placed:
-            numpy.minimum.at(touched, places, time)
-            if is_store:
-                numpy.minimum.at(stored, places, time)
+        for access, places, times in mine:
+            numpy.minimum.at(touched, places, times)
+            if access.is_store:
+                numpy.minimum.at(stored, places, times)
     return True
 
 

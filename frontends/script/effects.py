@@ -8,18 +8,15 @@ arithmetic decides, or the buffer counts as input and output.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from math import prod
-from typing import Any
 
-from ...dialects.core.symbols import SymExpr, equal
-from .accesses import Accesses, StatementAccess, TooMany
+from ...dialects.core.relation import TooMany
+from ...dialects.core.symbols_expr import Dim, Size, SymbolError, SymExpr
+from .accesses import ElementAccess, ProgramAccesses, visited
 from .annotations import Annotations
-from .coverage import is_written_first
-from .nest_reader import Nest
-from .points import Numbers
-from .program import Allocate, Buffer, Program, Store
+from .program import Buffer, Program
 
 #: Elements of larger buffers are not visited one by one.
 MOST_ELEMENTS = 1 << 22
@@ -38,42 +35,57 @@ class Effect(Enum):
     READS = "reads"
 
 
-def effect_on(buffer: Buffer, program: Program, annotations: Annotations) -> Effect:
+def effect_on(buffer: Buffer, accesses: ProgramAccesses) -> Effect:
     """Return the effect on a parameter that the program writes to."""
+    if is_written_first([access for access in accesses.of_sizes({}) if access.buffer is buffer], buffer.dims):
+        return Effect.REPLACES
     found = Effect.REPLACES
-    for sizes in tried_sizes(program, annotations):
+    for sizes in tried_sizes(accesses.program, accesses.annotations):
+        mine = [access for access in accesses.of_sizes(sizes) if access.buffer is buffer]
+        shape = shape_of(buffer, sizes)
         try:
-            shape = [dim.evaluate(sizes) if isinstance(dim, SymExpr) else dim for dim in buffer.dims]
-            effect = _effect(shape, Accesses(annotations.names, program.body, buffer, sizes))
-        except TooMany:
-            is_whole = is_written_first(annotations.names, program.body, buffer, shape)
-            effect = Effect.REPLACES if is_whole else Effect.KEEPS
-        except ArithmeticError:
-            effect = Effect.KEEPS
+            effect = Effect.KEEPS if shape is None else _effect(shape, mine)
+        except (TooMany, SymbolError):
+            effect = Effect.REPLACES if shape and is_written_first(mine, shape) else Effect.KEEPS
         if effect is Effect.READS:
             return effect
         found = effect if found is Effect.REPLACES else found
     return found
 
 
-def is_replaced(buffer: Buffer, steps: Sequence[Nest | Allocate]) -> bool:
-    """Check whether nests write all of a buffer before they read it, for any sizes.
+def is_written_first(accesses: Sequence[ElementAccess], shape: Sequence[Dim]) -> bool:
+    """Check whether the accesses to a buffer are proven to write each element, and to read none before.
 
-    One nest must write all elements.
+    The proof holds for any number of points. An element must be written in the same step of all loops that reads it.
     """
-    for nest in (step for step in steps if isinstance(step, Nest)):
-        stores = [each for each in (*nest.init, *nest.body) if isinstance(each, Store) and each.buffer is buffer]
-        if not stores:
-            if nest.reads(buffer):
-                return False
-            continue
-        first = stores[0]
-        if nest.reads(buffer) and (not nest.init or first not in nest.init):
+    written: list[ElementAccess] = []
+    covering: Size | None = None
+    for access in accesses:
+        if covering is not None and covering != access.times[0]:
+            return True  # later statements only read written elements
+        if access.is_store:
+            written += [access]
+            covering = access.times[0] if access.is_sure and _covers(access, shape) else covering
+        elif not any(store.precedes(access) for store in written):
             return False
-        dims = {domain.name: domain.dim for domain in nest.domains}
-        sizes = [dims.get(index.id) if isinstance(index, ast.Name) else 1 for index in first.indices]
-        return all(size is not None and equal(size, dim) is True for size, dim in zip(sizes, buffer.dims, strict=True))
-    return False
+    return covering is not None
+
+
+def _covers(access: ElementAccess, shape: Sequence[Dim]) -> bool:
+    try:
+        return access.relation.covers(shape)
+    except SymbolError:
+        return False
+
+
+def shape_of(buffer: Buffer, sizes: Mapping[str, int]) -> list[int] | None:
+    """Return the shape of a buffer for known sizes, or None if it is dynamic."""
+    try:
+        shape = [dim.evaluate(sizes) if isinstance(dim, SymExpr) else dim for dim in buffer.dims]
+    except SymbolError:
+        return None
+    known = [max(size, 0) for size in shape if size is not None]
+    return known if len(known) == len(shape) else None
 
 
 def tried_sizes(program: Program, annotations: Annotations) -> Iterator[dict[str, int]]:
@@ -92,72 +104,36 @@ def tried_sizes(program: Program, annotations: Annotations) -> Iterator[dict[str
             return
 
 
-def _effect(shape: Sequence[int | None], accesses: Iterable[StatementAccess]) -> Effect:
+def _effect(shape: Sequence[int], accesses: Sequence[ElementAccess]) -> Effect:
     """Return the effect of accesses on a buffer of known shape. Raises TooMany."""
     import numpy
 
-    if None in shape or prod(number or 0 for number in shape) > MOST_ELEMENTS:
+    if prod(shape) > MOST_ELEMENTS:
         raise TooMany
-    statement_accesses = list(accesses)
-    times = in_a_row([statement_access.times for statement_access in statement_accesses])
+    points = visited(accesses, shape)
     never = numpy.iinfo(numpy.int64).max
-    written = numpy.full(prod(number or 0 for number in shape), never)
+    written = numpy.full(prod(shape), never)
     #: Times of stores that may not happen: at known elements, and at unknown ones.
     maybe, anywhere = written.copy(), never
-    for access, time in zip(statement_accesses, times, strict=True):
-        places = places_of(access, shape)
-        if not access.is_store or not access.points:
+    for access, places, times in points:
+        if not access.is_store:
             continue
         if places is None:
-            anywhere = min(anywhere, int(numpy.min(time)))
+            anywhere = min(anywhere, int(times.min()))
             continue
-        numpy.minimum.at(maybe, places, time)
+        numpy.minimum.at(maybe, places, times)
         if access.is_sure:
-            numpy.minimum.at(written, places, time)
+            numpy.minimum.at(written, places, times)
     maybe = numpy.minimum(maybe, anywhere)
     last = written.max(initial=-1)
     effect = Effect.REPLACES if last != never else Effect.KEEPS
-    for access, time in zip(statement_accesses, times, strict=True):
-        if access.is_store or not access.points:
+    for access, places, times in points:
+        if access.is_store:
             continue
-        if (places := places_of(access, shape)) is None:
-            effect = Effect.KEEPS if int(numpy.min(time)) <= last else effect
-        elif (time <= written[places]).any():
-            if access.is_sure and (time <= maybe[places]).any():
+        if places is None:
+            effect = Effect.KEEPS if int(times.min()) <= last else effect
+        elif (times <= written[places]).any():
+            if access.is_sure and (times <= maybe[places]).any():
                 return Effect.READS
             effect = Effect.KEEPS
     return effect
-
-
-def places_of(access: StatementAccess, shape: Sequence[int | None]) -> Any:
-    """Return the linear index of the element at each point, or None if it is dynamic or out of bounds."""
-    import numpy
-
-    if access.places is None:
-        return None
-    place = numpy.zeros(access.points, numpy.int64)
-    for index, size in zip(access.places, shape, strict=True):
-        assert size is not None
-        if numpy.any(numpy.less(index, 0) | numpy.greater_equal(index, size)):
-            return None
-        place = place * size + index
-    return place
-
-
-def in_a_row(columns: Sequence[Sequence[Numbers]]) -> list[Numbers]:
-    """Combine the time columns of each access into one number that has the same order. Raises TooMany."""
-    import numpy
-
-    sizes = [1] * max([len(each) for each in columns], default=0)
-    for numbers in columns:
-        for level, column in enumerate(numbers):
-            sizes[level] = max(sizes[level], int(numpy.max(column, initial=0)) + 1)
-    if prod(sizes) >= 1 << 62:
-        raise TooMany
-    found = []
-    for held in columns:
-        time: Numbers = 0
-        for level, size in enumerate(sizes):
-            time = time * size + (held[level] if level < len(held) else 0)
-        found.append(time)
-    return found

@@ -21,10 +21,11 @@ from ...emit.kernels import parameter_type
 from ...emit.numbers import Number, as_index, constant, number
 from ...support.errors import RelaxError
 from . import scalar_functions  # noqa: F401  # its functions register
+from .accesses import ProgramAccesses
 from .annotations import Annotations
 from .bounds import elements_inside
 from .distribute import distributed
-from .effects import Effect, effect_on, is_replaced
+from .effects import Effect, effect_on
 from .loop_lines import loop_lines
 from .loop_program import LoopProgram, Memrefs
 from .names import Names
@@ -56,9 +57,10 @@ class PrimFunc:
         self.program: Program = reader.read()
         self.annotations: Annotations = reader.annotations
         self._nests_found = self._nested()
-        self._inside = elements_inside(self.program, self.annotations)
+        self._accesses = ProgramAccesses(self.program, self.annotations, is_nested=self._nests_found is not None)
+        self._inside = elements_inside(self._accesses)
         #: Effects on the previous contents of the buffers that are written to.
-        self.effects = {each: self._effect_on(each) for each in self.program.written}
+        self.effects = {buffer: effect_on(buffer, self._accesses) for buffer in self.program.written}
         buffers = [parameter for parameter in self.program.parameters if isinstance(parameter, Buffer)]
         fresh = list(takewhile(lambda buffer: self.effects.get(buffer) is Effect.REPLACES, reversed(buffers)))
         if is_alone:  # the type of a result is not stated
@@ -115,11 +117,6 @@ class PrimFunc:
             return all(dim.variables <= known for dim in buffer.dims if isinstance(dim, SymExpr))
 
         return list(takewhile(is_known, fresh))
-
-    def _effect_on(self, buffer: Buffer) -> Effect:
-        if self._nests_found is not None and is_replaced(buffer, self._nests_found):
-            return Effect.REPLACES
-        return effect_on(buffer, self.program, self.annotations)
 
     def build(self, symbol: str, is_private: bool) -> Operation:
         """Build the PrimFunc at the current insertion point."""

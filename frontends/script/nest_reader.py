@@ -12,16 +12,15 @@ from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
+from ...dialects.core.relation import Relation, RelationPoints, TooMany
 from ...dialects.core.symbols import Dim, equal
+from ...dialects.core.symbols_expr import Size, make_variable
 from ...dialects.script.syntax import buffer_name, indices_of, names_within, parts_within
 from .annotations import Annotations
 from .common.source import ScriptError
+from .index_values import Guards, IndexReader
 from .nested_blocks import flattened, merged, without_units
-from .points import Numbers, Unknown, worked_out
 from .program import REDUCE, SPATIAL, Allocate, Block, BlockAxis, Buffer, For, Let, Loop, Statement, Store, place_of
-
-#: Bindings of larger domains are not evaluated point by point.
-_MOST_POINTS = 1 << 20
 
 
 class Domain(NamedTuple):
@@ -79,6 +78,7 @@ class NestReader:
 
     def __init__(self, annotations: Annotations):
         self.annotations, self.names = annotations, annotations.names
+        self._indices = IndexReader(annotations.names)
 
     def nest(self, statement: Statement) -> Nest:
         """Return the nest that a statement forms. Raises Unstructured."""
@@ -235,36 +235,38 @@ class NestReader:
         again: bool,
     ) -> dict[str, int]:
         """Check the points of some variables, with all loops that these variables depend on."""
-        if prod(extents.values()) > _MOST_POINTS:
-            raise Unstructured("bindings of many points")
-        import numpy
-
-        grid = numpy.indices(tuple(extents.values()))
-        points = grid.reshape(len(extents), -1) if extents else numpy.zeros((0, 1), int)
-        at = dict(zip(extents, points, strict=True))
-        holds = numpy.ones(points.shape[1], bool)
-        for condition in conditions:
-            holds = holds & (self._at_points(condition, at) != 0)
-        place = numpy.zeros(points.shape[1], numpy.int64)
+        at = {name: make_variable(name, max(extent - 1, 0)) for name, extent in extents.items()}
+        bindings = [self._index(axis.binding, at) for axis, _ in axes]
+        guards = [guard for condition in conditions for guard in self._guards(condition, at)]
+        relation = Relation(extents, tuple(bindings), tuple(guards))
+        try:
+            points = RelationPoints(relation, extents)
+        except TooMany:
+            raise Unstructured("bindings of many points") from None
+        place: Size = 0
         reached: dict[str, int] = {}
-        for axis, size in axes:
-            value = self._at_points(axis.binding, at) + numpy.zeros(points.shape[1], numpy.int64)
-            if (holds & ((value < 0) | (value >= size))).any():
+        for (axis, size), index in zip(axes, relation.indices, strict=True):
+            low, high = points.reach(index) if points.count else (0, -1)
+            if low < 0 or high >= size:
                 raise Unstructured("a variable leaves its domain")
-            reached[axis.name] = int(value[holds].max(initial=-1)) + 1
-            place = place * reached[axis.name] + value
-        if any(size and not reached[axis.name] for axis, size in axes):
-            raise Unstructured("a variable has no value")
-        visited = numpy.unique(place[holds]) if again else numpy.sort(place[holds])
-        if len(visited) != prod(reached.values()) or (len(visited) and (numpy.diff(visited) != 1).any()):
+            if size and not points.count:
+                raise Unstructured("a variable has no value")
+            reached[axis.name] = high + 1
+            place = place * reached[axis.name] + index
+        whole = prod(reached.values())
+        if points.distinct(place) != whole or not (again or points.count == whole):
             raise Unstructured("bindings do not visit each point once")
         return {axis.name: reached[axis.name] for axis, size in axes if reached[axis.name] < size}
 
-    def _at_points(self, node: ast.expr, at: Mapping[str, Numbers]) -> Numbers:
-        try:
-            return worked_out(self.names, node, at)
-        except Unknown:
-            raise Unstructured("a binding that is no arithmetic of loops' variables") from None
+    def _index(self, node: ast.expr, at: Mapping[str, Size]) -> Size:
+        if (size := self._indices.size(node, at)) is None:
+            raise Unstructured("a binding that is no arithmetic of loops' variables")
+        return size
+
+    def _guards(self, node: ast.expr, at: Mapping[str, Size]) -> Guards:
+        if (guards := self._indices.guards(node, at)) is None:
+            raise Unstructured("a condition that is no arithmetic of loops' variables")
+        return guards
 
     def _is_one_to_one(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> bool:
         """Check whether each variable equals one loop variable and has the same extent."""

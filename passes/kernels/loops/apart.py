@@ -6,18 +6,14 @@ The rules of `owners_of` also compare steps that access one buffer in different 
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ....dialects.core.indices import divisions, evaluated, is_below, is_never_negative, undivided
-from ....dialects.core.symbols_expr import Size, from_terms, terms_of, variables_of
+from ....dialects.core.indices import divisions, is_below, is_never_negative, undivided
+from ....dialects.core.relation import Relation, TooMany, variables_in
+from ....dialects.core.symbols_expr import Size, from_terms, substituted, terms_of, variables_of
 from .ranges import factor_of, range_of, substitute_zero
 from .tree import SPATIAL, Block, Loop, Place
-
-#: Maximum number of steps that the test enumerates.
-_MOST_STEPS = 1 << 12
 
 
 def spatial_bindings(block: Block) -> list[Size]:
@@ -43,38 +39,19 @@ def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
     names = variables_of(moving[0]) & inner.keys()
     if any(at is not moving[0] and not variables_of(at).isdisjoint(names) for at in spatial):
         return False
-    if block.where:
-        return _admits_overlap(block, moving[0], loop, inner)
-    apart = {0}
-    for name in names:
-        factor, extent = factor_of(moving[0], name), inner[name]
-        if factor is None or not isinstance(extent, int) or len(apart) * extent > _MOST_STEPS:
-            return False
-        apart = {number + factor * step for number in apart for step in range(1 - extent, extent)}
-    by = factor_of(moving[0], loop.name)
-    return by is not None and any(by * step in apart for step in range(1, loop.extent))
-
-
-def _admits_overlap(block: Block, index: Size, loop: Loop, inner: Mapping[str, Size]) -> bool:
-    """Return True if several steps of a loop share an index of points that meet the block's conditions.
-
-    Only points in the first steps of the loops outside are considered.
-    """
-    names = set().union(*(variables_of(size) for size in (index, *(at for at, _ in block.where))))
-    extents = {name: inner[name] for name in sorted(names & inner.keys())} | {loop.name: loop.extent}
-    sizes = [extent for extent in extents.values() if isinstance(extent, int)]
-    limits = [limit for _, limit in block.where if isinstance(limit, int)]
-    if len(sizes) < len(extents) or len(limits) < len(block.where) or math.prod(sizes) > _MOST_STEPS:
+    limits = [limit for _, limit in block.where]
+    extents = {name: inner[name] for name in variables_in([moving[0], *(at for at, _ in block.where)]) & inner.keys()}
+    if not all(isinstance(size, int) for size in (*limits, *extents.values())):
         return False
-    steps = itertools.product(*map(range, sizes))
-    points = ({**dict.fromkeys(names, 0), **dict(zip(extents, each, strict=True))} for each in steps)
-    reached: dict[int, int] = {}  # index -> step of the loop
-    for point in points:
-        if all(evaluated(at, point) < limit for at, limit in block.where):
-            step = point[loop.name]
-            if reached.setdefault(evaluated(index, point), step) != step:
-                return True
-    return False
+    domain, indices = {**extents, loop.name: loop.extent}, (moving[0], *(at for at, _ in block.where))
+    # Only points in the first steps of the loops outside are considered.
+    outer = dict.fromkeys(variables_in(indices) - domain.keys(), 0)
+    index, *conditions = (substituted(expr, outer) for expr in indices)
+    guards = tuple((limit - at - 1,) for at, limit in zip(conditions, limits, strict=True))
+    try:
+        return not Relation(domain, (index,), guards).is_disjoint(loop.name)
+    except TooMany:
+        return False
 
 
 def _determined_by(indices: Sequence[Size]) -> list[Size]:

@@ -12,9 +12,8 @@ from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.frontends.script import effects
-from relax_mlir.frontends.script.accesses import Accesses
+from relax_mlir.frontends.script.accesses import ProgramAccesses, visited
 from relax_mlir.frontends.script.common.source import Source
-from relax_mlir.frontends.script.coverage import is_written_first
 from relax_mlir.frontends.script.names import Names
 from relax_mlir.frontends.script.prim_func import ProgramReader
 
@@ -142,9 +141,8 @@ def test_writes_that_the_analysis_calls_whole_are_whole(body: str) -> None:
     names = Names(Source(text, "<test>"), {})
     reader = ProgramReader(names, function)
     program = reader.read()
-    (buffer,) = program.written
-    found = list(Accesses(names, program.body, buffer, {}))
+    accesses = ProgramAccesses(program, reader.annotations).of_sizes({})
     # Accesses outside of the buffer are refused elsewhere.
-    is_inside = all(effects.places_of(each, shape) is not None for each in found if each.points)
-    if is_inside and is_written_first(names, program.body, buffer, shape):
-        assert effects._effect(shape, found) is effects.Effect.REPLACES
+    is_inside = all(points.places is not None for points in visited(accesses, shape))
+    if is_inside and effects.is_written_first(accesses, shape):
+        assert effects._effect(shape, accesses) is effects.Effect.REPLACES
