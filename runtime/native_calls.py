@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of parts as lists of C calls, which programs make without Python.
 
-targets/host/library/native_calls.mlir defines the same structures. Its code is part of each program that calls
+targets/host/library/native_calls.py defines the same structures. Its code is part of each program that calls
 functions.
 """
 

@@ -22,7 +22,7 @@ from .native.unit import PythonUnit
 
 #: Every program needs the first file. Each file depends only on files before it.
 _FILES = (
-    "support.py", "kept.py", "calls.py", "native_calls.mlir", "device.py", "device_tensors.py", "device_calls.py",
+    "support.py", "kept.py", "calls.py", "native_calls.py", "device.py", "device_tensors.py", "device_calls.py",
     "device_profile.py", "cuda_recording.py", "cuda_graphs.py", "device_tensor_maps.py",
 )  # fmt: skip
 _PREFIX = "__relax_"
