@@ -62,7 +62,7 @@ class Relation(NamedTuple):
         return True
 
     def along(self, axis: int) -> Relation:
-        """Return the relation of one index alone, with the guards that the index depends on, also through others."""
+        """Return the relation of a single index, and the guards that the index depends on, also through others."""
         guards, used = list(self.guards), {*variables_of(self.indices[axis])}
         near: list[Guard] = []
         while more := [guard for guard in guards if not used.isdisjoint(variables_in(guard))]:

@@ -275,7 +275,7 @@ class Visited(NamedTuple):
 def visited(accesses: Sequence[ElementAccess], shape: Sequence[int], loops: Container[str] = ()) -> list[Visited]:
     """Return the points of accesses to a buffer of a shape, with comparable times. Leave out accesses without points.
 
-    The first step stands for all steps of a loop that the access does not depend on, unless it is one of `loops`.
+    A loop that the access does not depend on is represented by its first step, unless it is one of `loops`.
     Raises TooMany.
     """
     found: list[tuple[ElementAccess, RelationPoints, list[Size]]] = []

@@ -266,7 +266,7 @@ class ProgramReader:
             raise self.source.problem(node.target, f"{len(targets)} names for {len(ranges)} loops")
         loops = []
         keywords = node.iter.keywords if isinstance(node.iter, ast.Call) else ()
-        annotations = self._literals([keyword.value for keyword in keywords if keyword.arg == "annotations"])
+        annotations = self.source.literals([keyword.value for keyword in keywords if keyword.arg == "annotations"])
         for target, (start, stop, kind) in zip(targets, ranges, strict=True):
             if not isinstance(target, ast.Name):
                 raise self.source.problem(target, "a loop's variable must be a name")
@@ -337,18 +337,6 @@ class ProgramReader:
             return [(None, arguments["start"], _LOOP_KINDS[name])]
         return [(arguments["start"], arguments["stop"], _LOOP_KINDS[name])]
 
-    def _literals(self, nodes: Sequence[ast.expr]) -> dict[str, object]:
-        """Return the annotations of a loop or block. Warn about those that are no literals."""
-        literals: dict[str, object] = {}
-        for node in nodes:
-            try:
-                literals |= ast.literal_eval(node)
-            except (ValueError, TypeError):
-                self.source.warn(
-                    node, f"annotations {ast.unparse(node)} are dropped: expected a dictionary of literals"
-                )
-        return literals
-
     def _thread(self, call: ast.Call, exprs: dict[str, ast.expr]) -> tuple[ast.expr | None, ast.expr, str]:
         """Read T.thread_binding(128, "threadIdx.x") or T.thread_binding(0, 128, thread="threadIdx.x")."""
         start, stop, thread = exprs["start"], exprs.get("stop"), exprs.get("thread")
@@ -399,7 +387,7 @@ class ProgramReader:
                 if word == "where":
                     where += held.args
                 elif word in _ATTRIBUTES:
-                    annotations |= self._literals(held.args)
+                    annotations |= self.source.literals(held.args)
                 elif word in ("reads", "writes"):
                     access.setdefault(word, []).extend(self._regions(held))
             elif isinstance(statement, ast.With) and word == "init":

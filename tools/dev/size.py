@@ -84,8 +84,14 @@ def test_lines() -> int:
 
 
 def code_lines() -> int:
-    """Return the product's lines of Python without blank lines, comments and docstrings."""
-    return sum(_code_lines(ROOT / file) for file in tracked() if is_product(file) and file.suffix == ".py")
+    """Return the product's lines of Python and MLIR without blank lines, comments and docstrings."""
+    counts = {".py": _code_lines, ".mlir": _mlir_lines}
+    return sum(counts[file.suffix](ROOT / file) for file in tracked() if is_product(file) and file.suffix in counts)
+
+
+def _mlir_lines(file: Path) -> int:
+    lines = map(str.strip, file.read_text(encoding="utf-8").splitlines())
+    return sum(1 for line in lines if line and not line.startswith("//"))
 
 
 def _code_lines(file: Path) -> int:
@@ -178,8 +184,8 @@ def make_targets() -> int:
 
 GOALS = (
     Goal("lines of the core (.py, .mlir)", core_lines, 164_135, 166_000),
-    Goal("lines of code of the product", code_lines, 175_525, 174_000),
-    Goal("lines of tests", test_lines, 197_140, 180_000),
+    Goal("lines of code of the product", code_lines, 179_550, 178_500),
+    Goal("lines of tests", test_lines, 197_550, 180_000),
     Goal("names of the codegen contract", contract_names, 58, 60),
     Goal("top-level folders", top_folders, 16, 16),
     Goal("class names in three files or more", repeated_classes, 2, 12),

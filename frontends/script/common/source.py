@@ -123,6 +123,17 @@ class Source:
     def warn(self, node: ast.AST, message: str) -> None:
         warn_at(self.place_text(node), message)
 
+    def literals(self, nodes: Iterable[ast.expr]) -> dict[str, object]:
+        """Return the annotations of a loop or block. Warn about values that are no literals."""
+        literals: dict[str, object] = {}
+        for node in nodes:
+            try:
+                literals |= ast.literal_eval(node)
+            except (ValueError, TypeError):
+                text = ast.unparse(node)
+                self.warn(node, f"annotations {text} are dropped: expected a dictionary of literals")
+        return literals
+
     def written(self, node: ast.expr) -> str:
         """Return the text of a node on one line, or "" if it spans several lines."""
         if not self._is_plain or node.end_lineno != node.lineno:
