@@ -81,7 +81,7 @@ func.func private @__relax_lay_out(%rank: i64, %shape: !ptr, %own_shape: !ptr) {
   return
 }
 
-// Add the time of a call to the program's table (support.mlir): to the total, and to the calls and the time of the place.
+// Add the time of a call to the program's table (support.py): to the total, and to the calls and the time of the place.
 func.func private @__relax_add_spent(%table: !ptr, %place: i64, %spent: i64) {
   %c1 = arith.constant 1 : i64  %all_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, i64
   func.call @__relax_add(%all_at, %spent) : (!ptr, i64) -> ()

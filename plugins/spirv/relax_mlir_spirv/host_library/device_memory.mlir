@@ -139,7 +139,7 @@ func.func private @__relax_device_grow(%page: !ptr, %bytes: i64) -> i32 {
   return %status : i32
 }
 
-// ---- functions of the table (device.mlir) ----
+// ---- functions of the table (device.py) ----
 
 llvm.func hidden @__relax_device_nothing(%context: !ptr) -> i32 {
   %ok = arith.constant 0 : i32

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Driver functions of programs for OpenCL: the functions that device.mlir calls, with its signatures, written with cl*. A
+// Driver functions of programs for OpenCL: the functions that device.py calls, with its signatures, written with cl*. A
 // stream is the device's page, one for all programs of a process (opencl_runtime/opened.py creates it). The only queue runs
 // commands in order. Memory is shared virtual memory, and kernels get its addresses unchanged.
 //
@@ -97,7 +97,7 @@ llvm.func internal @__relax_opencl_drop(%page: !ptr, %chunk: !ptr) {
   llvm.return
 }
 
-// ---- what device.mlir calls ----
+// ---- what device.py calls ----
 
 llvm.func internal @__relax_opencl_finish(%page: !ptr) -> i32 {
   %queue_at = llvm.getelementptr %page[17] : (!ptr) -> !ptr, !ptr  %queue = llvm.load %queue_at : !ptr -> !ptr

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Driver functions of programs for Vulkan: the functions that device.mlir calls, with its signatures, written with vk*. A
+// Driver functions of programs for Vulkan: the functions that device.py calls, with its signatures, written with vk*. A
 // stream is the device's page, one for all programs of a process (vulkan_runtime/opened.py creates it and fills in the
 // structures for Vulkan). vulkan_commands.mlir records commands in order into a ring of command buffers, each command
 // followed by a barrier, and submits a buffer when a thread waits or the buffer is full. vulkan_graphs.mlir records the
@@ -244,7 +244,7 @@ llvm.func hidden @__relax_vulkan_forget(%page: !ptr, %row: !ptr) {
   llvm.return
 }
 
-// ---- what device.mlir calls ----
+// ---- what device.py calls ----
 
 // Waits for all that was started before, without keeping others from starting more.
 llvm.func internal @__relax_vulkan_finish(%page: !ptr) -> i32 {

@@ -2,7 +2,7 @@
 //
 // Functions of known sizes on Vulkan: the launches of a call are recorded into a secondary command buffer, and calls with
 // tensors at the same addresses run this buffer: one command, whatever the number of kernels. vulkan.mlir describes
-// `%page`; cuda_graphs.mlir does the same with graphs that have tensors of their own.
+// `%page`; cuda_graphs.py does the same with graphs that have tensors of their own.
 //
 // Recording costs as much as launching, so nothing is copied: commands are kept for fixed addresses, and the second call
 // with the same addresses records them. Temporaries belong to the recording as long as it is kept.
