@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Devices that code finds by a page of state, and programs with functions of their own in place of the driver's.
 
-host_library/device_memory.mlir defines the first words of a page.
+host_library/device_memory.py defines the first words of a page.
 """
 
 from __future__ import annotations

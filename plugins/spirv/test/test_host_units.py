@@ -8,24 +8,25 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import has_body, operations_of, symbol_name
 from relax_mlir.support.plugins import load_plugins
+from relax_mlir.targets.host.native.unit import PythonUnit
 from relax_mlir.targets.host.passes.host_define_support import parsed_unit
 from relax_mlir.targets.host.units import LibraryUnit, library_units, register_library
 from relax_mlir.targets.llvm.objects.object_file import check_compilable
-from relax_mlir_spirv.host_units import opencl_units, vulkan_units
+from relax_mlir_spirv.host_library import OPENCL_UNITS, VULKAN_UNITS
 
 for kind in ("vulkan", "opencl"):
     load_plugins("target", kind)
-OWN = tuple(dict.fromkeys([*vulkan_units(), *opencl_units()]))
+OWN = [PythonUnit(name).identity for name in dict.fromkeys([*VULKAN_UNITS, *OPENCL_UNITS])]
 
 
 def test_units_are_registered_once() -> None:
-    before = [unit.text for unit in library_units()]
-    assert [sum(text.endswith(unit) for text in before) for unit in OWN] == [1] * 5
-    register_library(*vulkan_units())
-    assert [unit.text for unit in library_units()] == before
+    before = [unit.identity for unit in library_units()]
+    assert [before.count(identity) for identity in OWN] == [1] * 5
+    register_library(*VULKAN_UNITS)
+    assert [unit.identity for unit in library_units()] == before
 
 
-@pytest.mark.parametrize("unit", [unit for unit in library_units() if unit.text.endswith(OWN)])
+@pytest.mark.parametrize("unit", [unit for unit in library_units() if unit.identity in OWN])
 def test_each_unit_becomes_code_by_itself(unit: LibraryUnit) -> None:
     with new_context(("llvm",)):
         check_compilable(parsed_unit(unit.text), 2)

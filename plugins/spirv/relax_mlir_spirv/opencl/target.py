@@ -6,13 +6,13 @@ from __future__ import annotations
 from relax_mlir.targets.core.registry import Target, TargetOption, register_target
 from relax_mlir.targets.host.units import register_library
 
-from ..host_units import opencl_units
+from ..host_library import OPENCL_UNITS
 from ..options import OPTIONS
 from .backend import OpenCLBackend
 
 LANGUAGE = TargetOption("language", "format of kernels: spirv (default), or c: text for drivers without SPIR-V")
 
-register_library(*opencl_units())
+register_library(*OPENCL_UNITS)
 TARGET = register_target(
     Target(
         "opencl",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Open device in the form that code uses: the page of host_library/opencl.mlir, one per device of a process."""
+"""Open device in the form that code uses: the page of host_library/opencl.py, one per device of a process."""
 
 from __future__ import annotations
 

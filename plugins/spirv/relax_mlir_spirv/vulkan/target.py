@@ -6,11 +6,11 @@ from __future__ import annotations
 from relax_mlir.targets.core.registry import Target, register_target
 from relax_mlir.targets.host.units import register_library
 
-from ..host_units import vulkan_units
+from ..host_library import VULKAN_UNITS
 from ..options import MATRICES, OPTIONS, VERSION
 from .backend import VulkanBackend
 
-register_library(*vulkan_units())
+register_library(*VULKAN_UNITS)
 TARGET = register_target(
     Target(
         "vulkan",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Command buffers of a program's functions that are recorded once: the choice of functions, storage, and release.
 
-host_library/vulkan_graphs.mlir defines how code uses that storage.
+host_library/vulkan_graphs.py defines how code uses that storage.
 """
 
 from __future__ import annotations
