@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from .indices import evaluated, is_never_negative, regrouped
 from .intervals import OPERATIONS
 from .symbols import Dim, at_most, dim_max, dim_min
-from .symbols_expr import Size, from_terms, make_variable, sole_atom, substituted, terms_of, variables_of
+from .symbols_expr import Size, SymbolError, from_terms, make_variable, sole_atom, substituted, terms_of, variables_of
 from .symbols_terms import Atom, bounds
 
 if TYPE_CHECKING:
     import numpy
 
 Array: TypeAlias = "numpy.ndarray"
-#: A number, or an array with one number per point.
-Numbers: TypeAlias = "int | numpy.ndarray"
 #: Condition of a point: one of the expressions is at least 0.
 Guard = tuple[Size, ...]
 #: Lowest and highest value of an index, as expressions in sizes; None if unknown.
@@ -55,14 +53,12 @@ class Relation(NamedTuple):
 
     def is_inside(self, shape: Sequence[Dim]) -> bool:
         """Return True if all indices are proven in bounds at all points of the domain, by their ranges."""
-        for index, size in zip(self.indices, shape, strict=True):
-            low, high = range_of(index, self.domain)
-            if low is None or high is None or size is None or not (at_most(0, low) and at_most(high + 1, size)):
-                return False
-        return True
+        ends = [(*range_of(index, self.domain), size) for index, size in zip(self.indices, shape, strict=True)]
+        known = [(low, high + 1, size) for low, high, size in ends if None not in (low, high, size)]
+        return len(known) == len(ends) and all(at_most(0, low) and at_most(end, size) for low, end, size in known)
 
     def along(self, axis: int) -> Relation:
-        """Return the relation of a single index, and the guards that the index depends on, also through others."""
+        """Return the relation of one index, and the guards that the index depends on, also through others."""
         guards, used = list(self.guards), {*variables_of(self.indices[axis])}
         near: list[Guard] = []
         while more := [guard for guard in guards if not used.isdisjoint(variables_in(guard))]:
@@ -81,7 +77,8 @@ class Relation(NamedTuple):
             limited = [(index, guard[0] + index) for index in self.indices if len(guard) == 1]
             known = [(index, last) for index, last in limited if variables_of(last).isdisjoint(self.domain)]
             if known:
-                limits.update(known[:1])
+                if limits.setdefault(*known[0]) != known[0][1]:
+                    return False
             elif any(is_never_negative(substituted(expr, dict.fromkeys(self.domain, 0))) for expr in guard):
                 conditions += guard
             else:
@@ -101,37 +98,35 @@ class Relation(NamedTuple):
         return low == 0 and size is not None and last == size - 1 and _is_contiguous(index, self.domain)
 
     @property
-    def is_independent(self) -> bool:
-        """Return True if each index takes all of its values for any values of the other indices."""
+    def is_one_to_one(self) -> bool:
+        """Return True if the indices contain each digit of each variable once."""
         digits = _digits(self.indices, self.domain)
-        return digits is not None and _are_apart(set(digits), len(digits))
+        is_apart = digits is not None and _are_apart(set(digits), len(digits))
+        return is_apart and prod(digit.extent for digit in digits or ()) == prod(self.domain.values())
 
     def box(self) -> list[tuple[Size, Size]] | None:
         """Return the lowest and highest index of each dimension if the relation has all elements between them."""
+        digits = None if self.guards else _digits(self.indices, self.domain)
         if (
-            not self.guards
-            and self.is_independent
+            digits is not None
+            and _are_apart(set(digits), len(digits))
             and all(_is_contiguous(index, self.domain) for index in self.indices)
         ):
             ends = [range_of(index, self.domain) for index in self.indices]
             return [(low, high) for low, high in ends if low is not None and high is not None]
         try:
             points = RelationPoints(self, self.domain)
-            if not points.count or not points.is_exact:
-                return None
-            reached = [points.reach(index) for index in self.indices]
+            reached = [points.reach(index) for index in self.indices if points.count]
             is_whole = points.distinct(linear(self.indices, reached)) == prod(high - low + 1 for low, high in reached)
         except TooMany:
             return None
-        return [*reached] if is_whole else None
+        return [*reached] if is_whole and points.is_exact and points.count else None
 
     def is_disjoint(self, step: str) -> bool:
         """Return True if no two steps of a loop have points with the same element. Raises TooMany."""
-        points = RelationPoints(self, self.domain)
-        reached = [points.reach(expr) for expr in self.indices] if points.count else [(0, 0) for _ in self.indices]
-        element, steps = linear(self.indices, reached), make_variable(step)
-        both = linear((*self.indices, steps), [*reached, points.reach(steps) if points.count else (0, 0)])
-        return points.distinct(element) == points.distinct(both)
+        points, indices = RelationPoints(self, self.domain), (*self.indices, make_variable(step))
+        reached = [points.reach(expr) for expr in indices if points.count]
+        return points.distinct(linear(indices, reached[:-1])) == points.distinct(linear(indices, reached))
 
     def same_point(self, other: Relation) -> bool:
         """Return True if each point of another relation has a point of this one with the same element, in the same
@@ -172,14 +167,11 @@ def _range_of_atom(atom: Atom, domain: Mapping[str, Size]) -> Range:
     if atom.kind == "variable":
         return 0, domain[str(atom)] - 1
     ranges = [range_of(arg, domain) for arg in atom.args]
-    if atom.kind in _EXTREMA:
-        ends = zip(*ranges, strict=True)
-        low, high = (reduce(_EXTREMA[atom.kind], several) for several in ends)
-        return low, high
-    return OPERATIONS[atom.kind](*ranges)
-
-
-_EXTREMA = {"min": dim_min, "max": dim_max}
+    if atom.kind in ("//", "%"):
+        return OPERATIONS[atom.kind](*ranges)
+    lows, highs = zip(*ranges, strict=True)
+    extremum = dim_min if atom.kind == "min" else dim_max
+    return reduce(extremum, lows), reduce(extremum, highs)
 
 
 # ---- digits ----
@@ -187,11 +179,11 @@ _EXTREMA = {"min": dim_min, "max": dim_max}
 
 def _terms(index: Size, domain: Mapping[str, Size]) -> list[tuple[_Digit, int]] | None:
     """Return the digits that an index is a sum of, with their factors. None for other indices."""
-    terms = [
-        (_digit(monomial[0], domain) if len(monomial) == 1 else None, factor)
-        for monomial, factor in terms_of(regrouped(index)).items()
-        if _moves(monomial, domain)
-    ]
+    try:
+        moving = [term for term in terms_of(regrouped(index)).items() if _moves(term[0], domain)]
+    except SymbolError:
+        return None
+    terms = [(_digit(monomial[0], domain) if len(monomial) == 1 else None, factor) for monomial, factor in moving]
     known = [(digit, factor) for digit, factor in terms if digit is not None]
     return known if len(known) == len(terms) else None
 
@@ -210,8 +202,8 @@ def _digit(atom: Atom, domain: Mapping[str, Size]) -> _Digit | None:
         inner, extent = sole_atom(inner.args[0]), inner.args[1]
     if inner is not None and inner.kind == "//":
         inner, divisor = sole_atom(inner.args[0]), inner.args[1]
-    count = None if inner is None or inner.kind != "variable" else domain[str(inner)]
-    if not isinstance(count, int) or not isinstance(divisor, int) or not isinstance(extent, int):
+    count = None if inner is None else domain.get(str(inner))
+    if not isinstance(count, int) or not isinstance(divisor, int) or not isinstance(extent, int) or count < 1:
         return None
     extent = extent or -(-count // divisor)
     # The last group of digits must be whole, or they do not take all combinations.
@@ -261,7 +253,7 @@ class RelationPoints:
         if prod(sizes) > _MOST_POINTS or not used.issubset(domain):
             raise TooMany
         if any(isinstance(extent, int) and extent <= 0 for extent in domain.values()):
-            sizes = [0, *sizes[1:]] if sizes else [0]
+            sizes = [0, *sizes[1:]]
         self._shape = tuple(sizes)
         grid = numpy.meshgrid(*map(numpy.arange, sizes), indexing="ij", sparse=True)
         self._values: dict[str, object] = {**dict.fromkeys(domain, 0), **dict(zip(extents, grid, strict=False))}
@@ -288,7 +280,10 @@ class RelationPoints:
         """Return the number of different values of an expression."""
         import numpy
 
-        return len(numpy.unique(self(expr)))
+        values = self(expr)
+        low, high = self.reach(expr) if self.count else (0, 0)
+        is_dense = high - low < 2 * _MOST_POINTS  # counting them is ten times faster
+        return int(numpy.count_nonzero(numpy.bincount(values - low))) if is_dense else len(numpy.unique(values))
 
     def _at(self, expr: Size) -> Array:
         import numpy

@@ -81,7 +81,7 @@ class ProgramAccesses:
         key = tuple(sizes.items())
         if key not in self._known:
             values = {**self.annotations.symbols, **sizes}
-            self._known[key] = list(_AccessReader(self).statements(self._body, values))
+            self._known[key] = list(_AccessReader(self).statements(self._body, _At(values)))
         return self._known[key]
 
 
@@ -107,13 +107,9 @@ class _AccessReader:
         self._indices = IndexReader(self._names)
         buffers = [parameter for parameter in accesses.program.parameters if isinstance(parameter, Buffer)]
         buffers += [statement.buffer for statement in every(accesses.program.body) if isinstance(statement, Allocate)]
-        self._buffers = {buffer.name: buffer for buffer in buffers}
-        self._numbers = count()
+        self._buffers, self._numbers = {buffer.name: buffer for buffer in buffers}, count()
 
-    def statements(self, body: Sequence[Statement], values: Values) -> Iterator[ElementAccess]:
-        return self._statements(body, _At(values))
-
-    def _statements(self, body: Sequence[Statement], at: _At) -> Iterator[ElementAccess]:
+    def statements(self, body: Sequence[Statement], at: _At) -> Iterator[ElementAccess]:
         for position, statement in enumerate(body):
             here = at.then(position)
             if isinstance(statement, Allocate):
@@ -128,11 +124,11 @@ class _AccessReader:
             elif isinstance(statement, If):
                 yield from self._reads(statement.condition, here.then(0))
                 guards = self._indices.guards(statement.condition, at.values)
-                yield from self._statements(statement.then, self._where(here.then(1), guards))
-                yield from self._statements(statement.otherwise, self._where(here.then(1), negated(guards)))
+                yield from self.statements(statement.then, self._where(here.then(1), guards))
+                yield from self.statements(statement.otherwise, self._where(here.then(1), negated(guards)))
             elif isinstance(statement, While):
                 yield from self._reads(statement.condition, here.then(0))
-                yield from self._statements(statement.body, self._where(here.then(1), None))
+                yield from self.statements(statement.body, self._where(here.then(1), None))
             elif isinstance(statement, For):
                 yield from self._for(statement, here)
             elif isinstance(statement, Block):
@@ -157,7 +153,7 @@ class _AccessReader:
                 inside = self._along(inside, loop.name, *(self._indices.size(node, inside.values) for node in ends))
             except SymbolError:
                 inside = self._where(inside.then(1).knowing(loop.name, None), None)
-        yield from self._statements(statement.body, inside)
+        yield from self.statements(statement.body, inside)
 
     def _along(self, at: _At, name: str, start: Size | None, stop: Size | None) -> _At:
         """Return the points of a loop that runs at each of these points."""
@@ -185,8 +181,8 @@ class _AccessReader:
             yield from self._reads(condition, at.then(0))
             at = self._where(at, self._indices.guards(condition, at.values))
         if block.init:
-            yield from self._statements(block.init, self._first(block, at).then(1))
-        yield from self._statements(block.body, at.then(2))
+            yield from self.statements(block.init, self._first(block, at).then(1))
+        yield from self.statements(block.body, at.then(2))
 
     def _first(self, block: Block, at: _At) -> _At:
         """Return the points at which the init runs: the reduction variables are at their start."""
@@ -204,24 +200,28 @@ class _AccessReader:
     def _first_steps(self, at: _At, values: Mapping[str, Size | None], starts: Mapping[str, Size | None]) -> _At | None:
         """Return the points in the first steps of a reduction, or None if the init may run in other steps.
 
-        The variables must be independent: then the reduction begins at its start for each element.
+        The loops of the reduction must move no other variable, and only their first steps together reach the start.
         """
         known = {name: value for name, value in values.items() if value is not None}
-        if len(known) < len(values) or not Relation(at.domain, tuple(known.values())).is_independent:
-            return None
-        steps = dict.fromkeys(variables_in(known[name] for name in starts), 0)
-        guards = at_first(at.guards, steps)
-        if not set(at.guards).issuperset(guards) or any(
-            at_first(known[name], steps) != starts[name] for name in starts
+        sums = Relation(at.domain, tuple(value for name, value in known.items() if name in starts))
+        steps = {name: extent for name, extent in at.domain.items() if name in variables_in(sums.indices)}
+        places = variables_in(value for name, value in known.items() if name not in starts)
+        guards = at_first(at.guards, dict.fromkeys(steps, 0))
+        if (
+            len(known) < len(values)
+            or not places.isdisjoint(steps)
+            or not sums._replace(domain=steps).is_one_to_one
+            or any(range_of(known[name], steps)[0] != start for name, start in starts.items())
+            or not set(at.guards).issuperset(guards)
+            or not (self._is_nested or all(map(is_repeated, steps.values())))  # nests begin sums without steps too
         ):
             return None
-        if not self._is_nested and not all(is_repeated(at.domain[name]) for name in steps):
-            return None  # nests begin reductions without steps too
+        first = dict.fromkeys(steps, 0)
         return _At(
-            {name: at_first(value, steps) for name, value in {**at.values, **starts}.items()},
+            {name: at_first(value, first) for name, value in {**at.values, **starts}.items()},
             {name: extent for name, extent in at.domain.items() if name not in steps},
             guards,
-            tuple(substituted(time, steps) for time in at.times),
+            tuple(substituted(time, first) for time in at.times),
             at.conditions,
         )
 
@@ -275,7 +275,7 @@ class Visited(NamedTuple):
 def visited(accesses: Sequence[ElementAccess], shape: Sequence[int], loops: Container[str] = ()) -> list[Visited]:
     """Return the points of accesses to a buffer of a shape, with comparable times. Leave out accesses without points.
 
-    A loop that the access does not depend on is represented by its first step, unless it is one of `loops`.
+    A loop that the access does not depend on has its first step only, unless it is one of `loops`.
     Raises TooMany.
     """
     found: list[tuple[ElementAccess, RelationPoints, list[Size]]] = []

@@ -34,6 +34,7 @@ from ...dialects.core.symbols import (
 )
 from ...dialects.script.syntax import expression_at, operation_of, text_of
 from ...dialects.script.words import SIGN_OF_WORD
+from .common.source import Source
 from .names import RELAX, TIR, Names, NotConstant
 
 #: Type of a graph value: the type of one SSA value, or a tuple of such types.
@@ -80,6 +81,17 @@ def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], requir
 def argument_of(names: Names, call: ast.Call, parameter: str) -> ast.expr:
     """Return the only argument of a call. Raises ScriptError."""
     return arguments_of(names, call, (parameter,), 1)[parameter]
+
+
+def literals(source: Source, nodes: Sequence[ast.expr]) -> dict[str, object]:
+    """Return the annotations of a loop or block. Warn about dictionaries that are no literals."""
+    known: dict[str, object] = {}
+    for node in nodes:
+        try:
+            known |= ast.literal_eval(node)
+        except (ValueError, TypeError):
+            source.warn(node, f"annotations {ast.unparse(node)} are dropped: expected a dictionary of literals")
+    return known
 
 
 class Annotations:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Effects of a tensor program on its buffers: pure outputs, or inputs and outputs.
+"""Effects of a tensor program on its buffers (pure outputs, or inputs and outputs), and accesses out of bounds.
 
+Accesses that are proven in bounds need no check, and accesses that are proven out of bounds are errors.
 Unknown sizes are tried: small sizes, and sizes above all numbers in the program. If there are too many points to visit,
 arithmetic decides, or the buffer counts as input and output.
 """
@@ -12,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from math import prod
 
-from ...dialects.core.relation import TooMany
+from ...dialects.core.relation import RelationPoints, TooMany
 from ...dialects.core.symbols_expr import Dim, Size, SymbolError, SymExpr
 from .accesses import ElementAccess, ProgramAccesses, visited
 from .annotations import Annotations
+from .common.source import Source
 from .program import Buffer, Program
 
 #: Elements of larger buffers are not visited one by one.
@@ -46,7 +48,7 @@ def effect_on(buffer: Buffer, accesses: ProgramAccesses) -> Effect:
         try:
             effect = Effect.KEEPS if shape is None else _effect(shape, mine)
         except (TooMany, SymbolError):
-            effect = Effect.REPLACES if shape and is_written_first(mine, shape) else Effect.KEEPS
+            effect = Effect.REPLACES if shape is not None and is_written_first(mine, shape) else Effect.KEEPS
         if effect is Effect.READS:
             return effect
         found = effect if found is Effect.REPLACES else found
@@ -65,17 +67,10 @@ def is_written_first(accesses: Sequence[ElementAccess], shape: Sequence[Dim]) ->
             return True  # later statements only read written elements
         if access.is_store:
             written += [access]
-            covering = access.times[0] if access.is_sure and _covers(access, shape) else covering
+            covering = access.times[0] if access.is_sure and access.relation.covers(shape) else covering
         elif not any(store.precedes(access) for store in written):
             return False
     return covering is not None
-
-
-def _covers(access: ElementAccess, shape: Sequence[Dim]) -> bool:
-    try:
-        return access.relation.covers(shape)
-    except SymbolError:
-        return False
 
 
 def shape_of(buffer: Buffer, sizes: Mapping[str, int]) -> list[int] | None:
@@ -94,10 +89,8 @@ def tried_sizes(program: Program, annotations: Annotations) -> Iterator[dict[str
     Without symbols, yield one empty dictionary.
     """
     names = list(annotations.symbols)
-    numbers = [
-        node.value for node in ast.walk(program.node) if isinstance(node, ast.Constant) and type(node.value) is int
-    ]
-    largest = max([number for number in numbers if number <= MOST_TRIED], default=0)
+    numbers = [node.value for node in ast.walk(program.node) if isinstance(node, ast.Constant)]
+    largest = max([number for number in numbers if type(number) is int and number <= MOST_TRIED], default=0)
     for start, step in ((2, 1), (1, 0), (largest + 1, 1)):
         yield {name: start + step * position for position, name in enumerate(names)}
         if not names:
@@ -137,3 +130,41 @@ def _effect(shape: Sequence[int], accesses: Sequence[ElementAccess]) -> Effect:
                 return Effect.READS
             effect = Effect.KEEPS
     return effect
+
+
+# ---- bounds ----
+
+
+def elements_inside(accesses: ProgramAccesses) -> set[ast.AST]:
+    """Return the subscripts, and the nodes of the store statements, that are in bounds. Raises ScriptError."""
+    source = accesses.annotations.names.source
+    return {access.node for access in accesses.of_sizes({}) if access.is_placed and _is_inside(access, source)}
+
+
+def _is_inside(access: ElementAccess, source: Source) -> bool:
+    """Check whether an access is in bounds by its ranges or, in a buffer of static sizes, at each point.
+
+    Raises ScriptError if the access is out of bounds at a point.
+    """
+    relation, dims = access.relation, [dim for dim in access.buffer.dims if isinstance(dim, int)]
+    if relation.is_inside(access.buffer.dims):
+        return True
+    if len(dims) < len(access.buffer.dims):
+        return False
+    try:
+        for axis, (index, dim) in enumerate(zip(relation.indices, dims, strict=True)):
+            points = RelationPoints(relation.along(axis))
+            low, high = points.reach(index) if points.count else (0, -1)
+            if low < 0 or high >= dim:
+                if access.is_sure and points.is_exact and RelationPoints(relation).count:
+                    raise source.problem(access.node, outside(access.buffer, axis, low, high))
+                return False
+    except TooMany:
+        return False
+    return True
+
+
+def outside(buffer: Buffer, axis: int, low: int | None, high: int | None) -> str:
+    """Return the error message for an index that is out of bounds."""
+    reach = f"goes from {low} to {high}" if low != high else f"is {low}"
+    return f"'{buffer.name}' has {buffer.dims[axis]} elements along dimension {axis}, but the index {reach}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 from ...dialects.core.indices import is_never_negative
@@ -22,7 +23,6 @@ Values = Mapping[str, Size | Guards | None]
 _CASTS = ("Cast", "cast")
 #: Conditions with more guards are dynamic.
 _MOST_GUARDS = 16
-_NEVER: Guards = ((-1,),)
 
 
 class IndexReader:
@@ -52,7 +52,7 @@ class IndexReader:
             guards, (yes, no) = self.guards(choice[0], at), [self.size(part, at) for part in choice[1:]]
             return None if guards is None or yes is None or no is None else no + _indicator(guards) * (yes - no)
         value = self._names.found(node)
-        return value if type(value) is int else None
+        return int(value) if isinstance(value, int) else None
 
     def _converted(self, node: ast.expr) -> ast.expr | None:
         """Return the integer in T.int64(x), T.Cast("int64", x) or T.likely(x)."""
@@ -60,10 +60,8 @@ class IndexReader:
             return None
         kind, name = self._names.word(node)
         texts = list(map(text_of, node.args))
-        if kind != TIR or name not in (*_CASTS, "int32", "int64", "likely") or texts.count(None) != 1:
-            return None
-        is_integer = name not in _CASTS or not {"int32", "int64"}.isdisjoint(texts)
-        return node.args[texts.index(None)] if is_integer else None
+        is_integer = name in ("int32", "int64", "likely") or (name in _CASTS and {"int32", "int64"} & {*texts})
+        return node.args[texts.index(None)] if kind == TIR and is_integer and texts.count(None) == 1 else None
 
     def guards(self, node: ast.expr, at: Values) -> Guards | None:
         """Return guards that all hold where a condition is true, or None if it is dynamic."""
@@ -77,22 +75,15 @@ class IndexReader:
             known = [part for part in parts if part is not None]
             if len(known) < len(parts):
                 return None
-            return _shortened([guard for part in known for guard in part]) if sign == "and" else (
-                negated(known[0]) if sign == "not" else _either(known)
-            )  # fmt: skip
+            joined: Guards = sum(known, ())
+            return _shortened(joined) if sign == "and" else _either(known) if sign == "or" else negated(joined)
         if sign not in _COMPARED:
-            return self._truth(node, at)
+            sign, operands = "!=", (node, ast.Constant(0))
         left, right = (self.size(operand, at) for operand in (operands[0], operands[-1]))
         try:
             return None if left is None or right is None else _shortened(_COMPARED[sign](left, right))
         except SymbolError:
             return None
-
-    def _truth(self, node: ast.expr, at: Values) -> Guards | None:
-        if isinstance(known := self._names.found(node), bool):
-            return () if known else _NEVER
-        size = self.size(node, at)
-        return None if size is None else _shortened(_COMPARED["!="](size, 0))
 
 
 def _indicator(guards: Guards) -> Size:
@@ -108,13 +99,9 @@ def negated(guards: Guards | None) -> Guards | None:
 
 def _either(several: Sequence[Guards]) -> Guards | None:
     """Return guards that all hold where all guards of one of several conditions do."""
-    count = 1
-    for guards in several:
-        count *= len(guards)
-    if count > _MOST_GUARDS:
+    if prod(map(len, several)) > _MOST_GUARDS:
         return None
-    joined = product(*several)
-    return _shortened([tuple(expr for guard in each for expr in guard) for each in joined]) if several else _NEVER
+    return _shortened([tuple(expr for guard in clause for expr in guard) for clause in product(*several)])
 
 
 def _shortened(guards: Sequence[Guard]) -> Guards:

@@ -23,9 +23,8 @@ from ...support.errors import RelaxError
 from . import scalar_functions  # noqa: F401  # its functions register
 from .accesses import ProgramAccesses
 from .annotations import Annotations
-from .bounds import elements_inside
 from .distribute import distributed
-from .effects import Effect, effect_on
+from .effects import Effect, effect_on, elements_inside
 from .loop_lines import loop_lines
 from .loop_program import LoopProgram, Memrefs
 from .names import Names

@@ -18,7 +18,7 @@ from ...dialects.core.symbols_expr import Size, make_variable
 from ...dialects.script.syntax import buffer_name, indices_of, names_within, parts_within
 from .annotations import Annotations
 from .common.source import ScriptError
-from .index_values import Guards, IndexReader
+from .index_values import IndexReader
 from .nested_blocks import flattened, merged, without_units
 from .program import REDUCE, SPATIAL, Allocate, Block, BlockAxis, Buffer, For, Let, Loop, Statement, Store, place_of
 
@@ -146,12 +146,11 @@ class NestReader:
         block = without_units(merged(block, sizes, self.names), sizes)
         domains = tuple(self._domain(axis, loops) for axis in block.axes)
         reached = self._check_bindings(loops, block, domains)
+        known = {
+            domain.name: ast.copy_location(ast.Constant(reached.get(domain.name)), domain.size) for domain in domains
+        }
         domains = tuple(
-            domain._replace(
-                size=ast.copy_location(ast.Constant(reached[domain.name]), domain.size), dim=reached[domain.name]
-            )
-            if domain.name in reached
-            else domain
+            domain if domain.name not in reached else domain._replace(size=known[domain.name], dim=reached[domain.name])
             for domain in domains
         )
         nest = Nest(node, domains, block.init, block.body, block.name, tuple(loops), block.axes, block.where)
@@ -236,16 +235,18 @@ class NestReader:
     ) -> dict[str, int]:
         """Check the points of some variables, with all loops that these variables depend on."""
         at = {name: make_variable(name, max(extent - 1, 0)) for name, extent in extents.items()}
-        bindings = [self._index(axis.binding, at) for axis, _ in axes]
-        guards = [guard for condition in conditions for guard in self._guards(condition, at)]
-        relation = Relation(extents, tuple(bindings), tuple(guards))
+        bindings = [self._indices.size(axis.binding, at) for axis, _ in axes]
+        guards = [self._indices.guards(condition, at) for condition in conditions]
+        indices = tuple(index for index in bindings if index is not None)
+        if len(indices) < len(axes) or None in guards:
+            raise Unstructured("a binding that is no arithmetic of loops' variables")
         try:
-            points = RelationPoints(relation, extents)
+            points = RelationPoints(Relation(extents, indices, sum(filter(None, guards), ())), extents)
         except TooMany:
             raise Unstructured("bindings of many points") from None
         place: Size = 0
         reached: dict[str, int] = {}
-        for (axis, size), index in zip(axes, relation.indices, strict=True):
+        for (axis, size), index in zip(axes, indices, strict=True):
             low, high = points.reach(index) if points.count else (0, -1)
             if low < 0 or high >= size:
                 raise Unstructured("a variable leaves its domain")
@@ -257,16 +258,6 @@ class NestReader:
         if points.distinct(place) != whole or not (again or points.count == whole):
             raise Unstructured("bindings do not visit each point once")
         return {axis.name: reached[axis.name] for axis, size in axes if reached[axis.name] < size}
-
-    def _index(self, node: ast.expr, at: Mapping[str, Size]) -> Size:
-        if (size := self._indices.size(node, at)) is None:
-            raise Unstructured("a binding that is no arithmetic of loops' variables")
-        return size
-
-    def _guards(self, node: ast.expr, at: Mapping[str, Size]) -> Guards:
-        if (guards := self._indices.guards(node, at)) is None:
-            raise Unstructured("a condition that is no arithmetic of loops' variables")
-        return guards
 
     def _is_one_to_one(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> bool:
         """Check whether each variable equals one loop variable and has the same extent."""

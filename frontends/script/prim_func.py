@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ...dialects.core.infos import dtype_name, is_dtype
 from ...dialects.script.syntax import dotted, items_of, text_of
 from ...support.names import fresh_name
-from .annotations import argument_of, arguments_of
+from .annotations import argument_of, arguments_of, literals
 from .buffer_parts import vector_store, within
 from .buffers import Buffers
 from .names import TIR, Names
@@ -266,7 +266,7 @@ class ProgramReader:
             raise self.source.problem(node.target, f"{len(targets)} names for {len(ranges)} loops")
         loops = []
         keywords = node.iter.keywords if isinstance(node.iter, ast.Call) else ()
-        annotations = self.source.literals([keyword.value for keyword in keywords if keyword.arg == "annotations"])
+        annotations = literals(self.source, [keyword.value for keyword in keywords if keyword.arg == "annotations"])
         for target, (start, stop, kind) in zip(targets, ranges, strict=True):
             if not isinstance(target, ast.Name):
                 raise self.source.problem(target, "a loop's variable must be a name")
@@ -387,7 +387,7 @@ class ProgramReader:
                 if word == "where":
                     where += held.args
                 elif word in _ATTRIBUTES:
-                    annotations |= self.source.literals(held.args)
+                    annotations |= literals(self.source, held.args)
                 elif word in ("reads", "writes"):
                     access.setdefault(word, []).extend(self._regions(held))
             elif isinstance(statement, ast.With) and word == "init":

@@ -20,7 +20,7 @@ from ...emit.arithmetic import element
 from ...emit.loops import when
 from ...emit.numbers import Number, Size, as_index
 from .affine_indices import AffineIndex, Variables
-from .bounds import outside
+from .effects import outside
 from .names import TIR, Names
 from .nest_reader import Domain, Nest
 from .program import Allocate, Buffer, Let, Statement, Store, element_of

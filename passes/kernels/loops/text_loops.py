@@ -47,17 +47,17 @@ def with_text_loops(tree: Tree, lines: Sequence[str], place: str) -> Tree:
     since. Issue a warning for everything of the text that the tree does not have. `place` is the function's.
     """
     for call in _calls(lines, "left_out"):
-        place, reason = map(ast.literal_eval, call.args)
-        warn_at(place, f"@{tree.name}: {_LEFT_OUT}: {reason}")
+        warn_at(ast.literal_eval(call.args[0]), f"@{tree.name}: {_LEFT_OUT}: {ast.literal_eval(call.args[1])}")
         return tree
     reader = _LinesReader(tree)
     try:
         changed = reader.read(lines)
         _check_lifetimes(changed)
     except _Changed as reason:
-        kinds = ", ".join(step.what for step in reader.steps)
-        where = reader.steps[0].place if reader.steps else place
-        warn_at(where, f"@{tree.name}: {_LEFT_OUT}{f', with {kinds}' if kinds else ''}: {reason}")
+        notes = [tuple(map(ast.literal_eval, call.args[1:3])) for call in _calls(lines, "loop") if call.args[1:]]
+        lost = [(kind, at) for kind, at in notes if kind not in (SERIAL, AROUND)]
+        what = f"{_LEFT_OUT}, with {', '.join(kind for kind, _ in lost)}" if lost else _LEFT_OUT
+        warn_at(lost[0][1] if lost else place, f"@{tree.name}: {what}: {reason}")
         return tree
     return _with_steps(_with_memory(changed, reader.memory, place), reader.steps)
 

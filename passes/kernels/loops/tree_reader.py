@@ -78,10 +78,8 @@ def read_tree(function: Operation) -> Read:
     read = first.read()
     # Equal sizes share one symbol.
     read = _TreeReader(function, first.same, block_names(lines)).read() if first.same else read
-    if not lines:
-        return read
-    file, line, column, _ = locate(function.location)
-    return read._replace(tree=with_text_loops(read.tree, lines, f"{file}:{line}:{column}"))
+    place = ":".join(map(str, locate(function.location)[:3]))
+    return read._replace(tree=with_text_loops(read.tree, lines, place)) if lines else read
 
 
 class _TreeReader:

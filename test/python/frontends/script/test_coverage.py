@@ -138,11 +138,8 @@ def test_writes_that_the_analysis_calls_whole_are_whole(body: str) -> None:
     )
     function = ast.parse(text).body[0]
     assert isinstance(function, ast.FunctionDef)
-    names = Names(Source(text, "<test>"), {})
-    reader = ProgramReader(names, function)
-    program = reader.read()
-    accesses = ProgramAccesses(program, reader.annotations).of_sizes({})
-    # Accesses outside of the buffer are refused elsewhere.
+    reader = ProgramReader(Names(Source(text, "<test>"), {}), function)
+    accesses = ProgramAccesses(reader.read(), reader.annotations).of_sizes({})
     is_inside = all(points.places is not None for points in visited(accesses, shape))
     if is_inside and effects.is_written_first(accesses, shape):
         assert effects._effect(shape, accesses) is effects.Effect.REPLACES
