@@ -162,8 +162,8 @@ class System:
         """Solve A X = B or Aᵀ X = B by the factors of A, which are the operand A."""
         flat = Batch(self.batch.node, [self.batch.count])
         pivots, form = self.batch.spread(pivots, 1), "transpose" if is_transposed else "none"
-        lower = {"upper": False, "unit_diagonal": True, "transpose": form}
-        upper = {"upper": True, "unit_diagonal": False, "transpose": form}
+        lower: dict[str, Any] = {"upper": False, "unit_diagonal": True, "transpose": form}
+        upper: dict[str, Any] = {"upper": True, "unit_diagonal": False, "transpose": form}
         if is_transposed:
             x = self.solve_triangular(x=self.solve_triangular(**upper), **lower)
             return self.shape(swap_rows(flat, pivots, x, is_backwards=True))
