@@ -53,7 +53,7 @@ class Matrix:
         return 2.0**-23 if str(self.element) == "f32" else 2.0**-52
 
     @property
-    def address(self) -> Number:
+    def address(self) -> Value:
         """Return the address of the first element, for C functions. Without elements it is 0."""
         if 0 in self._memory.type.shape:
             return constant(0, "i64")

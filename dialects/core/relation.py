@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import reduce
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .indices import evaluated, is_never_negative, regrouped
 from .intervals import OPERATIONS
@@ -53,9 +53,11 @@ class Relation(NamedTuple):
 
     def is_inside(self, shape: Sequence[Dim]) -> bool:
         """Return True if all indices are proven in bounds at all points of the domain, by their ranges."""
-        ends = [(*range_of(index, self.domain), size) for index, size in zip(self.indices, shape, strict=True)]
-        known = [(low, high + 1, size) for low, high, size in ends if None not in (low, high, size)]
-        return len(known) == len(ends) and all(at_most(0, low) and at_most(end, size) for low, end, size in known)
+        for index, size in zip(self.indices, shape, strict=True):
+            low, high = range_of(index, self.domain)
+            if low is None or high is None or size is None or not (at_most(0, low) and at_most(high + 1, size)):
+                return False
+        return True
 
     def along(self, axis: int) -> Relation:
         """Return the relation of one index, and the guards that the index depends on, also through others."""
@@ -152,7 +154,8 @@ def is_repeated(extent: Size) -> bool:
 def range_of(index: Size, domain: Mapping[str, Size]) -> Range:
     """Return the range of an index over all points of a domain, in terms of other variables."""
     moving = {monomial: by for monomial, by in terms_of(index).items() if _moves(monomial, domain)}
-    low, high = bounds(moving, lambda atom: _range_of_atom(atom, domain)) if moving else (0, 0)
+    of_atom: Any = lambda atom: _range_of_atom(atom, domain)  # noqa: E731  # ends may be symbolic
+    low, high = bounds(moving, of_atom) if moving else (0, 0)
     rest = from_terms({monomial: by for monomial, by in terms_of(index).items() if monomial not in moving})
     return None if low is None else low + rest, None if high is None else high + rest
 
@@ -198,10 +201,11 @@ def _digit(atom: Atom, domain: Mapping[str, Size]) -> _Digit | None:
         return _Digit(str(atom), 1, domain[str(atom)])
     inner: Atom | None = atom
     divisor, extent = 1, 0
-    if inner.kind == "%":
-        inner, extent = sole_atom(inner.args[0]), inner.args[1]
+    if atom.kind == "%":
+        inner, extent = sole_atom(atom.args[0]), atom.args[1]
     if inner is not None and inner.kind == "//":
-        inner, divisor = sole_atom(inner.args[0]), inner.args[1]
+        divisor = inner.args[1]
+        inner = sole_atom(inner.args[0])
     count = None if inner is None else domain.get(str(inner))
     if not isinstance(count, int) or not isinstance(divisor, int) or not isinstance(extent, int) or count < 1:
         return None

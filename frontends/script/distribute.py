@@ -144,9 +144,9 @@ def _keeps_order(
         if any((times > (touched if access.is_store else stored)[places]).any() for access, places, times in mine):
             return False
         for access, places, times in mine:
-            numpy.minimum.at(touched, places, times)
+            numpy.minimum.at(touched, places, times)  # type: ignore[arg-type]
             if access.is_store:
-                numpy.minimum.at(stored, places, times)
+                numpy.minimum.at(stored, places, times)  # type: ignore[arg-type]
     return True
 
 

@@ -34,7 +34,7 @@ class IndexReader:
     def size(self, node: ast.expr, at: Values) -> Size | None:
         """Return the value of an index, or None if it is dynamic or no index arithmetic."""
         try:
-            return folded(node, self._names.operation, lambda leaf: self._leaf(leaf, at), _applied)
+            return folded(node, self._names.operation, lambda leaf: self._leaf(leaf, at), _applied)  # type: ignore[misc]
         except SymbolError:
             return None
 
@@ -51,8 +51,8 @@ class IndexReader:
         if (choice := self._names.choice(node)) is not None:
             guards, (yes, no) = self.guards(choice[0], at), [self.size(part, at) for part in choice[1:]]
             return None if guards is None or yes is None or no is None else no + _indicator(guards) * (yes - no)
-        value = self._names.found(node)
-        return int(value) if isinstance(value, int) else None
+        known = self._names.found(node)
+        return int(known) if isinstance(known, int) else None
 
     def _converted(self, node: ast.expr) -> ast.expr | None:
         """Return the integer in T.int64(x), T.Cast("int64", x) or T.likely(x)."""
@@ -81,7 +81,8 @@ class IndexReader:
             sign, operands = "!=", (node, ast.Constant(0))
         left, right = (self.size(operand, at) for operand in (operands[0], operands[-1]))
         try:
-            return None if left is None or right is None else _shortened(_COMPARED[sign](left, right))
+            compare: Any = _COMPARED[sign]
+            return None if left is None or right is None else _shortened(compare(left, right))
         except SymbolError:
             return None
 

@@ -107,7 +107,7 @@ def _are_positive(sizes: Sequence[int | Number]) -> Number:
     return constant(product > 0, "i1") if isinstance(product, int) else product > 0
 
 
-def _argument(argument: object) -> Number:
+def _argument(argument: object) -> Value:
     """Return an argument of a C function: the address of a matrix, or a number."""
     if isinstance(argument, Matrix):
         return argument.address
@@ -156,7 +156,7 @@ def _fill_with_nan(results: Sequence[Matrix]) -> None:
     """Fill the results of a matrix that LAPACK refuses."""
     for result in results:
         if isinstance(result.element, ir.FloatType):
-            result.fill(lambda *_, result=result: result.real(float("nan")))  # type: ignore[misc]
+            result.fill(lambda *_, result=result: result.real(float("nan")))
 
 
 def _store_info(code: Number, results: Sequence[Matrix]) -> None:
@@ -171,10 +171,15 @@ def _write_identity(matrix: Matrix) -> None:
     matrix.fill(lambda i, j, *part: select((i == j) & (part[0] == 0) if part else i == j, one, zero))
 
 
+def _place(*indices: Number) -> tuple[Number, ...]:
+    """Return indices as a tuple, which Python 3.10 cannot unpack between brackets."""
+    return indices
+
+
 def _copy_triangle(a: Matrix, target: Matrix, *, is_upper: bool) -> None:
     """Copy a triangle, and write zeros beside it."""
     zero = a.real(0.0)
-    target.fill(lambda i, j, *part: select(j < i if is_upper else j > i, zero, a[(i, j, *part)]))
+    target.fill(lambda i, j, *part: select(j < i if is_upper else j > i, zero, a[_place(i, j, *part)]))
 
 
 # ---- factorizations and systems ----
@@ -226,7 +231,7 @@ def _solve_tridiagonal(lapack: Lapack, *matrices: Matrix) -> Number:
     low, d, up, b, second, pivots, first, x, _ = matrices
     last = d.rows - 1
     zero = d.real(0.0)
-    second.fill(lambda i, *part: loops.when(i < last, lambda: low[(i + 1, *part)], lambda: zero, [d.element])[0])
+    second.fill(lambda i, *part: loops.when(i < last, lambda: low[_place(i + 1, *part)], lambda: zero, [d.element])[0])
     for result, operand in ((pivots, d), (first, up), (x, b)):
         result.copy(operand)
     return lapack.by_rows("gtsv", d.rows, b.columns, second, pivots, first, x, b.columns)

@@ -113,7 +113,8 @@ class _LinesReader:
     def _loop(self, statement: ast.For, around: Mapping[str, Size]) -> Loop | None:
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
         extent, *more = map(ast.literal_eval, statement.iter.args)
-        kind, place, annotations = (*more, *(SERIAL, "", {})[len(more) :])
+        defaults: tuple[Any, ...] = (SERIAL, "", {})
+        kind, place, annotations = (*more, *defaults[len(more) :])
         name = unique(statement.target.id, self._taken)
         self._taken.add(name)
         size = self._extent(*extent) if isinstance(extent, tuple) else extent
@@ -130,7 +131,7 @@ class _LinesReader:
         return Loop(name, 1, body, AROUND) if kind == AROUND else Loop(name, size, body)
 
     def _annotate(self, handle: LoopRV | BlockRV, name: str, place: str, annotations: Mapping[str, Any]) -> None:
-        for key, value in reversed(annotations.items()):
+        for key, value in reversed(list(annotations.items())):
             self.steps.append(_LoopStep(handle, f"annotation '{key}' of '{name}'", place, "annotate", [key, value]))
 
     def _extent(self, block: str, number: int) -> Size:

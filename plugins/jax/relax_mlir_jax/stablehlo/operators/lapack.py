@@ -118,7 +118,7 @@ def geev(node: HloNode) -> Outputs:
     # jax calls LAPACK for finite matrices only.
     axes = [-3, -2, -1] if has_complex(node) else [-2, -1]
     unusable = relax.max(cast(relax.logical_not(relax.isfinite(pairs_of(node, 0))), "i32"), axis=axes)
-    return [*parts, left, right, relax.maximum(info.ssa, unusable)]
+    return [*parts, left, right, relax.maximum(info.ssa, unusable)]  # type: ignore[union-attr]
 
 
 @register_stablehlo(*_lapack("gees"))
@@ -127,7 +127,7 @@ def gees(node: HloNode) -> Outputs:
     if _option(node, "sort") not in ("N", ""):
         raise node.fail("eigenvalues are not sorted: leave out the argument sort_eig_vals")
     t, values, info, z = _call(node, "schur", "cpic")
-    return [t, z, *_parts(node, values), relax.zeros_like(info.ssa), info]
+    return [t, z, *_parts(node, values), relax.zeros_like(info.ssa), info]  # type: ignore[union-attr]
 
 
 @register_stablehlo(*_lapack("gehrd"))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from relax_mlir.frontends.core import matrices
 from relax_mlir.frontends.core.complex_numbers import in_pairs, of_pairs
 
@@ -44,9 +46,10 @@ def value_of(tensor: Tensor, is_complex: bool) -> Value | ComplexValue:
 def identity(like_: Tensor, is_complex: bool) -> Tensor:
     """Return the identity matrix for each matrix of a tensor, of its shape."""
     own, dtype = sizes.sizes_of(Value(ssa=like_)), Value(ssa=like_).dtype
+    rows, columns = own[-3:-1] if is_complex else own[-2:]
+    eye = matrices.identity(rows, columns, dtype)
     if not is_complex:
-        return sizes.broadcast(matrices.identity(*own[-2:], dtype), own)
-    eye = matrices.identity(*own[-3:-1], dtype)
+        return sizes.broadcast(eye, own)
     return sizes.broadcast(relax.stack([eye, relax.zeros_like(eye)], axis=2), own)
 
 
@@ -61,12 +64,12 @@ def transpose(tensor: Tensor, is_complex: bool) -> Tensor:
     return relax.permute_dims(tensor, axes=[*range(first), first + 1, first, *range(first + 2, tensor.type.rank)])
 
 
-def solve(a: Tensor, b: Tensor, is_left: bool, form: str, is_complex: bool, **options: bool) -> Tensor:
+def solve(a: Tensor, b: Tensor, is_left: bool, form: Any, is_complex: bool, **options: Any) -> Tensor:
     """Solve a triangular system. From the right, X A = B is Aᵀ Xᵀ = Bᵀ, and X Aᴴ = B is A Xᴴ = Bᴴ."""
     if is_left:
         return relax.linalg.solve_triangular(a, b, transpose=form, complex=is_complex, **options)
     turn = adjoint if form == "adjoint" else transpose
-    turned_form = "transpose" if form == "none" else "none"
+    turned_form: Any = "transpose" if form == "none" else "none"
     x = relax.linalg.solve_triangular(a, turn(b, is_complex), transpose=turned_form, complex=is_complex, **options)
     return turn(x, is_complex)
 
