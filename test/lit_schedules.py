@@ -53,12 +53,15 @@ class Case(NamedTuple):
     steps: tuple[str, ...]
     message: str = ""
     shows_loops: bool = False
+    warning: str = ""
 
     def script(self, kernels: Mapping[str, str]) -> str:
         """Return the kernel with the schedule and the expected diagnostics."""
         start, head, body = re.split(
             r"^(def \w+\((?:.|\n)*?\):\n)", kernels[self.kernel], maxsplit=1, flags=re.MULTILINE
         )
+        below = 1 + self.shows_loops + bool(self.message)
+        start += f"# expected-warning@+{below} {{{{{self.warning}}}}}\n" if self.warning else ""
         start += "# expected-note@+2 {{the loops as they stand}}\n" if self.shows_loops else ""
         start += f"# expected-error@+1 {{{{{self.message}}}}}\n" if self.message else ""
         head = re.sub(r"^def \w+", "def f" if self.message else f"def {self.section}", head)
@@ -80,14 +83,16 @@ def read_table(path: Path) -> tuple[dict[str, str], list[Case]]:
 
 
 def _read_section(section: str, text: str) -> Iterator[Case]:
-    kernel, lookups, steps, refuses = "", list[str](), list[str](), False
+    kernel, lookups, steps, refuses, warning = "", list[str](), list[str](), False, ""
     for line in filter(None, map(str.strip, text.splitlines())):
         heading, error = _HEADING.fullmatch(line), _ERROR.fullmatch(line)
         if heading:
             kernel, lookups = heading["kernel"], list(_look_up(heading["lookups"]))
         elif error:
-            yield Case(section, kernel, _schedule(lookups, steps), error["message"], error["bare"] is None)
-            steps, refuses = [], True
+            yield Case(section, kernel, _schedule(lookups, steps), error["message"], error["bare"] is None, warning)
+            steps, refuses, warning = [], True, ""
+        elif line.startswith("warning: "):
+            warning = line.removeprefix("warning: ")
         elif line.startswith(_VERSION) or not line.startswith("#") and not _CHECK.match(line):
             steps.append(line)
     if refuses and steps:

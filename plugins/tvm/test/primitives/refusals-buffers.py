@@ -146,6 +146,7 @@ on gathered: B
   error: 'B' is read at computed indices
 on overlapping_tiles: B
   # A step reads a row of A2 that the next one writes.
+  warning: the text has no block 'A2_1'
   sch.rolling_buffer(B, 0)
   error: no loop around 'B' and what reads 'B' slides over it by overlapping steps
 """
