@@ -171,15 +171,10 @@ def _write_identity(matrix: Matrix) -> None:
     matrix.fill(lambda i, j, *part: select((i == j) & (part[0] == 0) if part else i == j, one, zero))
 
 
-def _place(*indices: Number) -> tuple[Number, ...]:
-    """Return indices as a tuple, which Python 3.10 cannot unpack between brackets."""
-    return indices
-
-
 def _copy_triangle(a: Matrix, target: Matrix, *, is_upper: bool) -> None:
     """Copy a triangle, and write zeros beside it."""
     zero = a.real(0.0)
-    target.fill(lambda i, j, *part: select(j < i if is_upper else j > i, zero, a[_place(i, j, *part)]))
+    target.fill(lambda i, j, *part: select(j < i if is_upper else j > i, zero, a[[i, j, *part]]))
 
 
 # ---- factorizations and systems ----
@@ -187,7 +182,7 @@ def _copy_triangle(a: Matrix, target: Matrix, *, is_upper: bool) -> None:
 
 @_lapack("cholesky")
 def _cholesky(lapack: Lapack, a: Matrix, factor: Matrix, info: Matrix) -> Number:
-    """The lower triangle in row-major order is the upper one in column-major order, and its factor likewise."""
+    """Factor in column-major order, in which the lower triangle of rows is the upper one."""
     _copy_triangle(a, factor, is_upper=lapack.options.upper)
     n = a.rows
     return lapack.by_columns("potrf_work", lapack.uplo(flipped=True), n, factor, n)
@@ -231,7 +226,7 @@ def _solve_tridiagonal(lapack: Lapack, *matrices: Matrix) -> Number:
     low, d, up, b, second, pivots, first, x, _ = matrices
     last = d.rows - 1
     zero = d.real(0.0)
-    second.fill(lambda i, *part: loops.when(i < last, lambda: low[_place(i + 1, *part)], lambda: zero, [d.element])[0])
+    second.fill(lambda i, *part: loops.when(i < last, lambda: low[[i + 1, *part]], lambda: zero, [d.element])[0])
     for result, operand in ((pivots, d), (first, up), (x, b)):
         result.copy(operand)
     return lapack.by_rows("gtsv", d.rows, b.columns, second, pivots, first, x, b.columns)
@@ -262,7 +257,7 @@ def _if_finite(a: Matrix, call: Callable[[], Number]) -> Number:
 
 @register_legalize("relax.linalg.eigh", target="llvm")
 def eigh(call: LegalizeCall) -> Legalized:
-    """The rows of the kernel's vectors are eigenvectors, of the conjugate matrix if that is complex."""
+    """Transpose the kernel's vectors: its rows are eigenvectors, of the conjugate matrix if that is complex."""
     legalized = _legalize(_eigh, call)
     if not isinstance(legalized, list) or len(legalized) < 3:
         return legalized
@@ -285,7 +280,7 @@ def _eigh(lapack: Lapack, a: Matrix, values: Matrix, info: Matrix, *vectors: Mat
 
 @_lapack("svd")
 def _svd(lapack: Lapack, a: Matrix, values: Matrix, info: Matrix, *vectors: Matrix) -> Number:
-    """In column-major order the memory is the transposed matrix. Its left vectors are the rows of Vᴴ."""
+    """Decompose the transposed matrix, as the memory is in column-major order. Its left vectors are the rows of Vᴴ."""
     m, n = a.sizes[:2]
     mode = "N" if not vectors else "A" if lapack.options.full_matrices else "S"
     if mode == "A":

@@ -8,15 +8,15 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import has_body, operations_of, symbol_name
 from relax_mlir.support.plugins import load_plugins
-from relax_mlir.targets.host.native.unit import PythonUnit
+from relax_mlir.targets.host.native.unit import LibraryUnit
 from relax_mlir.targets.host.passes.host_define_support import parsed_unit
-from relax_mlir.targets.host.units import LibraryUnit, library_units, register_library
+from relax_mlir.targets.host.units import library_units, register_library
 from relax_mlir.targets.llvm.objects.object_file import check_compilable
 from relax_mlir_spirv.host_library import OPENCL_UNITS, VULKAN_UNITS
 
 for kind in ("vulkan", "opencl"):
     load_plugins("target", kind)
-OWN = [PythonUnit(name).identity for name in dict.fromkeys([*VULKAN_UNITS, *OPENCL_UNITS])]
+OWN = [LibraryUnit(name).identity for name in dict.fromkeys([*VULKAN_UNITS, *OPENCL_UNITS])]
 
 
 def test_units_are_registered_once() -> None:

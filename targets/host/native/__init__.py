@@ -18,14 +18,14 @@ finds most wrong types too.
         Block(block).size = size
         out[0] = block + 64
 
-MLIR texts and their form in Python:
+Operations of MLIR and their form in Python:
 
 | MLIR | Python |
 | --- | --- |
 | `func.func @__relax_f`, `func.func private @__relax_f` | `@library_function def f`, `@local_function def f` |
 | `llvm.cold, llvm.no_inline`, `llvm.no_inline`, `llvm.always_inline` | `.cold`, `.apart`, `.inline` |
 | `func.func @__tvm_ffi___relax_f` | `@exported_function def f` |
-| function of another unit | import it; until its unit is Python, `@library_function` with the body `...` |
+| function of another unit | import it |
 | declaration of a function of C | `@c_function` with the body `...`; `*values: Any` for `...` |
 | `relax.entry` | result `Status`: a call leaves the caller on failure, `f.status(...)` returns the i32 |
 | call of `__relax_fail`, then the end of the function | `raise ValueError("%s: %lld", where, number)` |

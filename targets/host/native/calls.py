@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -26,7 +27,7 @@ _TEMPLATES = {
 }
 
 
-class Calls(Expressions):
+class Calls(Expressions, ABC):
     """Emission of expressions with calls."""
 
     def _call(self, node: ast.Call) -> CodeValue:
@@ -113,8 +114,9 @@ class Calls(Expressions):
         self.blocks.add(text)
         return CodeValue(None, "")
 
+    @abstractmethod
     def leave_unless_ok(self, node: ast.AST, status: CodeValue) -> None:
-        raise NotImplementedError
+        """Leave the function with its failure if a callee has failed."""
 
     # ---- conversions ----
 

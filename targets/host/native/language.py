@@ -171,15 +171,6 @@ class Function(Generic[_P, _R]):
     def can_fail(self) -> bool:
         return self.signature[1] is Status
 
-    @cached_property
-    def is_declared(self) -> bool:
-        """True if the body is `...`: another unit, or C, defines the function."""
-        code, empty = self.python.__code__, _do_nothing.__code__
-        return (code.co_code, code.co_consts) == (empty.co_code, empty.co_consts)
-
-
-def _do_nothing() -> None: ...
-
 
 @dataclass(frozen=True)
 class Declaration:

@@ -94,6 +94,4 @@ def symbol_of(function: Function[..., Any]) -> str:
 
 def is_elsewhere(function: Function[..., Any], unit: str) -> bool:
     """Check whether another unit, or no unit, defines a function that a unit uses."""
-    if function.scope == "C" or function.is_declared:
-        return True
-    return function.scope in ("library", "exported") and function.python.__module__ != unit
+    return function.scope == "C" or (function.scope in ("library", "exported") and function.python.__module__ != unit)

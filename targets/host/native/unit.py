@@ -29,7 +29,7 @@ _ROOTS = ("library", "exported", "copied", "unload")
 _LIBRARY = Path(__file__).parent.parent / "library"
 
 
-class PythonUnit:
+class LibraryUnit:
     """Module of host functions as a unit."""
 
     def __init__(self, module: str, architecture: str = "") -> None:

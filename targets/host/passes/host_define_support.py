@@ -5,60 +5,24 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ....bindings.context import load_dialects
 from ....bindings.ir import Module, Operation
 from ....bindings.mlir import i64_attribute, ir
-from ....bindings.navigation import body_of, functions_in, has_body, operations_of, symbol_name
-from ....bindings.pass_manager import run_upstream
-from ....dialects.context import load_registered
+from ....bindings.navigation import body_of, has_body, operations_of, symbol_name
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
-from ..abi import EXPORT_PREFIX
-from ..llvm_ops import HIDDEN, INTERNAL, LINKAGE
+from ..llvm_ops import HIDDEN, INTERNAL
 from ..support import named_in
 from ..units import declared_in, needed_units
-from .host_lower_errors import LowerErrors
-
-_TO_LLVM = [
-    "convert-scf-to-cf", "convert-arith-to-llvm", "convert-func-to-llvm", "convert-cf-to-llvm",
-    "reconcile-unrealized-casts",
-]  # fmt: skip
-_VISIBILITY = "sym_visibility"
 
 
 def parsed_unit(text: bytes | str, is_shared: bool = True) -> Module:
-    """Parse a unit and lower it to the LLVM dialect.
-
-    Private functions are internal. Public functions are visible to the other units of a program if the unit is shared.
-    """
-    load_registered(ir.Context.current)
-    load_dialects(ir.Context.current, LowerErrors.dependent_dialects)
+    """Parse a unit's text. Its library functions are internal unless other units of a program may call them."""
     module = ir.Module.parse(text)
-    operation = module.operation
-    if not (functions := list(functions_in(operation))):
-        _set_linkage(module, is_shared)
-        return module
-    for function in functions:
-        is_own = _VISIBILITY in function.attributes or not is_shared
-        if is_own and has_body(function):
-            function.attributes[LINKAGE] = ir.Attribute.parse(INTERNAL)
-        elif not is_own and not symbol_name(function).startswith(EXPORT_PREFIX):
-            function.attributes["llvm.visibility_"] = i64_attribute(HIDDEN)
-    # Not verified in between: calls of the LLVM dialect name functions that the module does not contain yet.
-    LowerErrors().run(operation)
-    run_upstream(operation, _TO_LLVM, verify=False)
-    for op in operations_of(module.body):
-        if _VISIBILITY in op.attributes:
-            del op.attributes[_VISIBILITY]
-    return module
-
-
-def _set_linkage(module: Module, is_shared: bool) -> None:
-    """Make the hidden functions of a unit of host functions internal unless the unit is shared."""
     for op in operations_of(module.body) if not is_shared else ():
         if op.name == "llvm.func" and has_body(op) and op.attributes.get("visibility_") == i64_attribute(HIDDEN):
             op.attributes["linkage"] = ir.Attribute.parse(INTERNAL)
             op.attributes["visibility_"] = i64_attribute(0)
+    return module
 
 
 def define_support(operation: Operation) -> None:

@@ -19,10 +19,11 @@ from ....support.processes.background import BackgroundRun
 from ....support.processes.pool import PoolCall, process_pool
 from ....support.temporary import is_any_size_written
 from ...core.code_options import CodeOptions, check_opt_level
+from ...host.native.unit import LibraryUnit
 from ...host.passes.host_call_parallel import THREAD_TABLE, THREAD_TABLE_TEXT
 from ...host.passes.host_define_support import define_support, parsed_unit
 from ...host.support import Support, named_in
-from ...host.units import LibraryUnit, find_function, library_units, needed_units, pool_unit
+from ...host.units import find_function, library_units, needed_units, pool_unit
 from .code_target import CodeTarget
 from .unit_compiler import SeparateKernels, UnitCompiler
 from .units import Unit, bytecode, units_of

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.bindings.context import new_context
-from relax_mlir.bindings.mlir import ROOT
+from relax_mlir.bindings.mlir import ROOT, ir
 from relax_mlir.support.errors import ModelError
 from relax_mlir.targets.host import units
-from relax_mlir.targets.host.native.unit import PythonUnit
+from relax_mlir.targets.host.native.unit import LibraryUnit
 from relax_mlir.targets.host.passes.host_define_support import parsed_unit
-from relax_mlir.targets.host.support import device_function
+from relax_mlir.targets.host.support import device_function, device_text
 
 HEAD = """\
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Annotated
 from relax_mlir.targets.host.native.language import *
 
 """
-Maker = Callable[..., PythonUnit]
+Maker = Callable[..., LibraryUnit]
 
 
 @pytest.fixture
@@ -33,16 +33,16 @@ def unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Maker:
     """Return a function that creates the unit of a source."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def make(source: str, architecture: str = "") -> PythonUnit:
+    def make(source: str, architecture: str = "") -> LibraryUnit:
         name = f"host_functions_{abs(hash((tmp_path, source)))}"
         (tmp_path / f"{name}.py").write_text(HEAD + textwrap.dedent(source), encoding="utf-8")
         importlib.invalidate_caches()
-        return PythonUnit(name, architecture)
+        return LibraryUnit(name, architecture)
 
     return make
 
 
-def run(unit: PythonUnit, *arguments: int) -> int:
+def run(unit: LibraryUnit, *arguments: int) -> int:
     """Return the result of the unit's function `run`, with integers for numbers and addresses."""
     with new_context(("llvm",)):
         engine_class = importlib.import_module(f"{ROOT}.execution_engine").ExecutionEngine
@@ -103,7 +103,7 @@ def run(unit: PythonUnit, *arguments: int) -> int:
          """, {3: 931, 4: 440}),
     ],
 )  # fmt: skip
-def test_code_computes_what_the_source_says(unit: Maker, body: str, results: dict[int, int]) -> None:
+def test_code_computes_like_python(unit: Maker, body: str, results: dict[int, int]) -> None:
     source = "@library_function\ndef run(n: I64) -> I64:\n" + textwrap.indent(textwrap.dedent(body), "    ")
     for number, result in results.items():
         assert run(unit(source), number) == result
@@ -250,7 +250,8 @@ def test_the_architecture_selects_code(unit: Maker) -> None:
 )
 def test_a_wrong_source_is_refused_at_its_line(unit: Maker, body: str, line: int, problem: str) -> None:
     source = "@c_function\ndef other(n: I64, p: Array[I32]) -> I64: ...\n\n"
-    source += "@library_function\ndef failing() -> Status: ...\n\n@library_function\ndef run(n: I64) -> I64:\n"
+    source += "@library_function\ndef failing() -> Status:\n    raise ValueError('no')\n\n"
+    source += "@library_function\ndef run(n: I64) -> I64:\n"
     place = f".py:{HEAD.count(chr(10)) + source.count(chr(10)) + line}: host function 'run': "
     with pytest.raises(ModelError) as error:
         _ = unit(source + textwrap.indent(body, "    ")).text
@@ -266,20 +267,31 @@ def test_a_wrong_source_is_refused_at_its_line(unit: Maker, body: str, line: int
         "def run(n: Nothing) -> None: ...",
     ],
 )
-def test_a_signature_without_types_is_refused_when_it_is_asked_for(unit: Maker, head: str) -> None:
+def test_signatures_need_types(unit: Maker, head: str) -> None:
     with pytest.raises(ModelError, match=r"\.py:\d+: host function 'run': "):
         _ = unit(f"@library_function\n{head[:-4]}\n    '''Run.'''").signatures
 
 
-def test_a_package_registers_a_module(unit: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Find the functions of a registered module, and add its unit to programs; the module is not imported before."""
+def test_a_package_registers_modules(unit: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find the driver's functions of a registered kind of device, with the units that its unit needs."""
     monkeypatch.setattr(units, "_registered", {})
-    own = unit("@library_function\ndef toy_functions(n: I64) -> Ptr:\n    return Ptr(n)\n")
+    helper = unit("@library_function\ndef toy_helper(n: I64) -> I64:\n    return n\n")
+    own = unit(
+        f"from {helper._module} import toy_helper\n"
+        "@library_function\ndef toy_functions(n: I64) -> Ptr:\n    return Ptr(toy_helper(n))\n"
+    )
     try:
-        units.register_library(own._module)
+        units.register_library(helper._module, own._module, helper._module)
+        first, *_, last_but_one, last = units.library_units()
+        assert [last_but_one.identity, last.identity] == [helper.identity, own.identity]
         assert device_function("toy", "functions") == "__relax_toy_functions"
+        assert device_function("toy", "graph_begin") is None is device_function("cuda", "functions")
+        assert "@__tvm_ffi___relax_toy_functions(" in device_text(1, False, "toy")
         found = units.find_function("__relax_toy_functions")
         assert found is not None and found.type == "!llvm.func<!llvm.ptr (i64)>"
+        with new_context(("llvm",)), ir.Location.unknown():
+            module = ir.Module.parse("llvm.func @__relax_toy_functions(i64) -> !llvm.ptr")
+            assert units.needed_units(module.operation) == [first, last_but_one, last]
     finally:
         monkeypatch.undo()
         units.register_library()
@@ -289,4 +301,4 @@ def test_an_identity_needs_no_import_and_changes_with_the_folder(unit: Maker, tm
     own = unit("raise AssertionError('imported')")
     before = own.identity
     (tmp_path / "other.py").write_text("x = 1")
-    assert PythonUnit(own._module).identity != before
+    assert LibraryUnit(own._module).identity != before

@@ -12,10 +12,10 @@ from relax_mlir.bindings.context import load_dialects, new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import has_body, operations_of, symbol_name
 from relax_mlir.dialects.context import create_context
-from relax_mlir.targets.host import units
+from relax_mlir.targets.host.native.unit import LibraryUnit
 from relax_mlir.targets.host.passes.host_define_support import define_support, parsed_unit
-from relax_mlir.targets.host.support import Support, device_function, device_text
-from relax_mlir.targets.host.units import LibraryUnit, copied_unit, library_units, needed_units, pool_unit
+from relax_mlir.targets.host.support import Support
+from relax_mlir.targets.host.units import copied_unit, library_units, needed_units, pool_unit
 from relax_mlir.targets.llvm.objects import native_code, unit_compiler
 from relax_mlir.targets.llvm.objects.object_file import check_compilable
 
@@ -125,51 +125,11 @@ def test_units_fit_into_one_module() -> None:
                 assert seen.setdefault(symbol_name(op), str(op)) == str(op)
 
 
-def test_text_around_a_function_does_not_change_the_unit() -> None:
-    text = "func.func @__relax_toy(%any: !llvm.ptr) attributes {relax.entry} { return }"
-    other = text.replace("func.func @", "// { func.func @none(\nfunc.func\n  @").replace(
-        "relax.entry}", "relax.entry, a.b = {}}"
-    )
-    assert (
-        units._TextUnit(other).signatures
-        == units._TextUnit(text).signatures
-        == {"__relax_toy": (("!llvm.ptr",), "i32")}
-    )
-
-
-def test_units_come_with_those_that_they_need() -> None:
+def test_needed_units_include_their_dependencies() -> None:
     with new_context(("llvm",)), ir.Location.unknown():
         module = ir.Module.parse("llvm.func hidden @__relax_device_keep_if(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32")
         needed = needed_units(module.operation)
     assert [library_units().index(unit) for unit in needed] == [0, 2, 4, 5, 6]
-
-
-def test_a_package_registers_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Find the driver's functions of a registered kind of device, with the units that its unit needs."""
-    monkeypatch.setattr(units, "_registered", {})
-    own = (
-        "func.func private @__relax_toy_helper(!any)\n"
-        "func.func @__relax_toy_functions(%any: !any) { func.call @__relax_toy_helper(%any) : (!any) -> () return }"
-    )
-    helper = "func.func @__relax_toy_helper(%any: !any) { return }"
-    before = library_units()
-    try:
-        units.register_library(helper, own, helper)
-        assert [unit.text.endswith(text) for unit, text in zip(library_units()[-2:], (helper, own), strict=True)] == [
-            True
-        ] * 2
-        assert [unit.text for unit in library_units()[:-2]] == [
-            unit.text for unit in before[: len(library_units()) - 2]
-        ]
-        assert device_function("toy", "functions") == "__relax_toy_functions"
-        assert device_function("toy", "graph_begin") is None is device_function("cuda", "functions")
-        assert "@__tvm_ffi___relax_toy_functions(" in device_text(1, False, "toy")
-        with new_context(("llvm",)), ir.Location.unknown():
-            module = ir.Module.parse("llvm.func @__relax_toy_functions(!llvm.ptr)")
-            assert needed_units(module.operation) == [library_units()[0], *library_units()[-2:]]
-    finally:
-        monkeypatch.undo()
-        units.register_library()
 
 
 def test_a_program_has_the_units_that_it_needs(made: list[bytes]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 from relax_mlir.targets.host.library.prelude import INT, OK, AnyValue, free, malloc
+from relax_mlir.targets.host.library.support import now
 
 from .device_memory import (  # isort: skip
     FULL, Chunk, DevicePage, Piece, add_piece, device_between_marks, device_end_mark, device_give_piece, device_lock,
@@ -51,13 +52,6 @@ class OpenclKernel(Struct):
     words: I64
     #: The page's number of changes when the kernel was last told of the chunks.
     changes: I64
-
-
-# ---- functions of support.mlir ----
-
-
-@library_function
-def now() -> I64: ...
 
 
 # ---- chunks; with the lock (device_memory.py calls these) ----

@@ -9,6 +9,7 @@ commands of a function once. Statuses are Vulkan's or device_memory.py's.
 from __future__ import annotations
 
 from relax_mlir.targets.host.library.prelude import INT, OK, AnyValue, free, malloc
+from relax_mlir.targets.host.library.support import now
 
 from .device_memory import (  # isort: skip
     FOREIGN, FULL, Chunk, Piece, add_piece, device_between_marks, device_end_mark, device_give_piece, device_lock,
@@ -35,13 +36,6 @@ class VulkanKernel(Struct):
     is_in_memory: I64
     #: Number of its blocks for each block of a launch.
     smaller: U64
-
-
-# ---- functions of support.mlir ----
-
-
-@library_function
-def now() -> I64: ...
 
 
 # ---- memory; with the lock (device_memory.py calls these) ----

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of known sizes on Vulkan: the launches of a call are recorded into a secondary command buffer.
 
-Calls with tensors at the same addresses run this buffer: one command, whatever the number of kernels. cuda_graphs.mlir
+Calls with tensors at the same addresses run this buffer: one command, whatever the number of kernels. cuda_graphs.py
 does the same with graphs that have tensors of their own.
 
 Recording costs as much as launching, so nothing is copied: commands are kept for fixed addresses, and the second call
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from relax_mlir.targets.host.library.device import DeviceTable, device_record, device_status, device_stream
 from relax_mlir.targets.host.library.prelude import OK, pthread_self
 
 from .device_memory import device_lock, device_unlock
@@ -59,23 +60,12 @@ class VulkanCall(Struct):
 
 
 LAUNCHES, RECORDING, RECORDED = 0, 1, 2
-#: Slot of the program's table that is NULL if nothing is kept. In units of a function's words: the words before.
-GRAPHS, HEAD = 23, 2
+#: Words in front of the functions in the table of graphs, in units of a function's words.
+HEAD = 2
 
 
 @c_function
 def memcmp(a: Ptr, b: Ptr, count: I64) -> I32: ...
-
-
-# ---- functions of device.mlir ----
-
-
-@library_function
-def device_record(table: Ptr) -> Ptr: ...
-@library_function
-def device_status(table: Ptr, where: Text, call: Text, status: I32) -> Status: ...
-@library_function
-def device_stream(table: Ptr) -> Ptr: ...
 
 
 # ---- begin of a call ----
@@ -83,7 +73,7 @@ def device_stream(table: Ptr) -> Ptr: ...
 
 @library_function
 def vulkan_graph_begin(
-    table: Array[Ptr], function: I64, label: Text, times: Array[I64], count: I64, given: Array[Ptr], described: Ptr,
+    table: DeviceTable, function: I64, label: Text, times: Array[I64], count: I64, given: Array[Ptr], described: Ptr,
     passed: Array[Ptr], call: VulkanCall,
 ) -> I32:  # fmt: skip
     """Begin a call of the function at a place with `count` tensors at the addresses `given`.
@@ -91,10 +81,9 @@ def vulkan_graph_begin(
     Store the addresses for kernels in `passed`. They are the same.
     """
     memcpy(passed, given, count * 8)
-    functions = Array[FunctionCommands](table[GRAPHS])
-    if functions == NULL:
+    if table.graphs == NULL:
         return OK
-    commands = functions[function + HEAD]
+    commands = Array[FunctionCommands](table.graphs)[function + HEAD]
     mode = atomic_load(place_of(commands.mode), "monotonic")
     # A profiled call launches kernel by kernel, so that each kernel has a time.
     if mode == NEVER or (times != NULL and atomic_load(times, "monotonic") == pthread_self()):
@@ -207,7 +196,7 @@ def give_up(page: VulkanPage, commands: FunctionCommands, row: KeptRow) -> None:
 
 @library_function
 def vulkan_graph_end(
-    table: Ptr, label: Text, count: I64, given: Ptr, described: Ptr, call: VulkanCall
+    table: DeviceTable, label: Text, count: I64, given: Ptr, described: Ptr, call: VulkanCall
 ) -> Status:  # fmt: skip
     """End a call: run the recorded commands after recording, or in place of the launches."""
     page, row = call.page, call.row
