@@ -158,9 +158,12 @@ def warn(message: str, location: Location) -> None:
 
 
 def warn_at(place: str, message: str) -> None:
-    """Issue a warning at a place, `file:line:column`."""
-    file, line, column = place.rsplit(":", 2)
-    warn_again(Diagnostic("warning", message, file, int(line), int(column)))
+    """Issue a warning at a place, `file:line:column`. A text of another form is the name of a file."""
+    file, *position = place.rsplit(":", 2)
+    if len(position) == 2 and all(map(str.isdecimal, position)):
+        warn_again(Diagnostic("warning", message, file, line=int(position[0]), column=int(position[1])))
+    else:
+        warn_again(Diagnostic("warning", message, place))
 
 
 def warn_again(diagnostic: Diagnostic) -> None:

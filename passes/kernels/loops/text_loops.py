@@ -22,6 +22,7 @@ from ....bindings.diagnostics import warn_at
 from ....dialects.core.indices import is_below, is_never_negative, regrouped
 from ....dialects.core.symbols_expr import Size, substituted
 from ....dialects.script.syntax import parsed
+from ....support.errors import RelaxError
 from ....support.replacing import replace
 from .boxes import box_of
 from .handles import BlockRV, LoopRV, size_of
@@ -46,6 +47,13 @@ def with_text_loops(tree: Tree, lines: Sequence[str], place: str) -> Tree:
     The tree stays as it is if its blocks or their buffers differ from the text's: a pass has changed the function
     since. Issue a warning for everything of the text that the tree does not have. `place` is the function's.
     """
+    try:
+        return _with_lines(tree, lines, place)
+    except (AssertionError, AttributeError, IndexError, TypeError, ValueError) as error:
+        raise RelaxError(f"@{tree.name}: tir.loops cannot be read: {error}. Remove the attribute") from None
+
+
+def _with_lines(tree: Tree, lines: Sequence[str], place: str) -> Tree:
     for call in _calls(lines, "left_out"):
         warn_at(ast.literal_eval(call.args[0]), f"@{tree.name}: {_LEFT_OUT}: {ast.literal_eval(call.args[1])}")
         return tree
@@ -54,7 +62,7 @@ def with_text_loops(tree: Tree, lines: Sequence[str], place: str) -> Tree:
         changed = reader.read(lines)
         _check_lifetimes(changed)
     except _Changed as reason:
-        notes = [tuple(map(ast.literal_eval, call.args[1:3])) for call in _calls(lines, "loop") if call.args[1:]]
+        notes = [(*map(ast.literal_eval, call.args[1:3]), place)[:2] for call in _calls(lines, "loop") if call.args[1:]]
         lost = [(kind, at) for kind, at in notes if kind not in (SERIAL, AROUND)]
         what = f"{_LEFT_OUT}, with {', '.join(kind for kind, _ in lost)}" if lost else _LEFT_OUT
         warn_at(lost[0][1] if lost else place, f"@{tree.name}: {what}: {reason}")
@@ -65,8 +73,15 @@ def with_text_loops(tree: Tree, lines: Sequence[str], place: str) -> Tree:
 _LEFT_OUT = "the schedule begins without the loops of the text"
 
 
+def _parse(lines: Sequence[str]) -> ast.Module:
+    try:
+        return parsed("\n".join(lines))
+    except SyntaxError as error:
+        raise RelaxError(f"tir.loops cannot be read: line {error.lineno}: {error.msg}. Remove the attribute") from None
+
+
 def _calls(lines: Sequence[str], word: str) -> list[ast.Call]:
-    nodes = ast.walk(parsed("\n".join(lines))) if lines else ()
+    nodes = ast.walk(_parse(lines)) if lines else ()
     return [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == word]
 
 
@@ -97,7 +112,7 @@ class _LinesReader:
 
     def read(self, lines: Sequence[str]) -> Tree:
         """Return the tree with the loops of the lines. Raises _Changed."""
-        body = self._nodes(parsed("\n".join(lines)).body, {})
+        body = self._nodes(_parse(lines).body, {})
         if self._left:
             raise _Changed(f"the text has no block {', '.join(map(repr, self._left))}")
         _check_memory(self._tree, self.memory)
@@ -115,6 +130,8 @@ class _LinesReader:
         extent, *more = map(ast.literal_eval, statement.iter.args)
         defaults: tuple[Any, ...] = (SERIAL, "", {})
         kind, place, annotations = (*more, *defaults[len(more) :])
+        if not isinstance(extent, (int, tuple)):
+            raise ValueError(f"a loop has the extent {extent!r}")
         name = unique(statement.target.id, self._taken)
         self._taken.add(name)
         size = self._extent(*extent) if isinstance(extent, tuple) else extent

@@ -174,3 +174,22 @@ def test_blocks_that_repeat_a_computation_are_kept() -> None:
     sch.unroll(sch.get_loops("B")[1])
     a = np.random.default_rng(0).random((4, 8), dtype="float32")
     np.testing.assert_allclose(np.from_dlpack(rx.compile(sch.mod)["main"](a)), 2 * a[:1] + a, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("loop(4, 'parallel', ", "loop(", "tir.loops cannot be read"),
+        ("loop(4, 'parallel', ", "loop(4, 7, 8, ", "tir.loops cannot be read"),
+        ("for i in loop(4, 'parallel', ", "left_out(4, (", "tir.loops cannot be read: line 2"),
+    ],
+)
+def test_damaged_lines_of_loops_are_refused(old: str, new: str, problem: str) -> None:
+    text = (
+        'def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):\n    for i in T.parallel(4):\n'
+        '        with T.block("B"):\n            vi = T.axis.spatial(4, i)\n            B[vi] = A[vi] + T.float32(1)\n'
+    )
+    damaged = str(rx.Module.from_script(HEAD + text))
+    assert old in damaged
+    with pytest.raises(rx.RelaxError, match=problem):
+        shown(rx.Schedule(rx.Module.parse(damaged.replace(old, new))))
