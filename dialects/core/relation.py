@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .indices import evaluated, is_never_negative, regrouped
 from .intervals import OPERATIONS
@@ -154,8 +154,7 @@ def is_repeated(extent: Size) -> bool:
 def range_of(index: Size, domain: Mapping[str, Size]) -> Range:
     """Return the range of an index over all points of a domain, in terms of other variables."""
     moving = {monomial: by for monomial, by in terms_of(index).items() if _moves(monomial, domain)}
-    of_atom: Any = lambda atom: _range_of_atom(atom, domain)  # noqa: E731  # ends may be symbolic
-    low, high = bounds(moving, of_atom) if moving else (0, 0)
+    low, high = bounds(moving, partial(_range_of_atom, domain=domain))  # type: ignore[arg-type]  # of sizes
     rest = from_terms({monomial: by for monomial, by in terms_of(index).items() if monomial not in moving})
     return None if low is None else low + rest, None if high is None else high + rest
 

@@ -57,10 +57,10 @@ class Batch:
         return [sizes.reshaped(each, [*self.lead, *shape]) for each, (shape, _) in zip(made, results, strict=True)]
 
 
-def transposed(tensor: Tensor) -> Tensor:
-    """Swap the last two dimensions."""
-    rank = tensor.type.rank
-    return relax.permute_dims(tensor, axes=[*range(rank - 2), rank - 1, rank - 2])
+def transposed(tensor: Tensor, is_complex: bool = False) -> Tensor:
+    """Swap rows and columns. Complex matrices have pairs in a last dimension."""
+    *batch, rows, columns = range(tensor.type.rank - is_complex)
+    return relax.permute_dims(tensor, axes=[*batch, columns, rows, *range(columns + 1, tensor.type.rank)])
 
 
 def require_success(info: Tensor, problem: str) -> None:

@@ -39,7 +39,9 @@ def test_operators_have_the_callers_line() -> None:
         first = here() + 1
         y = relax.exp(*f)
         for _ in range(2):
-            y = relax.nn.relu(y)
+            y = relax.nn.relu(
+                y,
+            )
         f.returns(relax.add(y, y))
     numbers = [first, first + 2, first + 2, first + 5]
     assert lines(module) == [f'loc("{FILE}":{number}:0)' for number in numbers]

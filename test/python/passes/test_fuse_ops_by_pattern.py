@@ -87,7 +87,7 @@ def test_no_circle_through_another_function() -> None:
     assert list(found) == ["npu.one#0"]
 
 
-def test_operators_between_those_of_a_match_move_behind() -> None:
+def test_operators_between_parts_of_a_match_move_behind() -> None:
     """Move tanh, which reads the product, behind the outlined sum."""
 
     def body(a: Any, b: Any) -> Any:

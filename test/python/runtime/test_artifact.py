@@ -399,7 +399,7 @@ def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
         write_artifact(sample(), "/")
 
 
-def test_host_features_are_those_common_to_all_processors() -> None:
+def test_host_features_are_common_to_all_processors() -> None:
     text = "processor: 0\nflags\t\t: fpu avx2 avx512_vnni sse4_1\n\nprocessor: 1\nflags\t\t: fpu avx2 sse4_1\n"
     assert features_of(text) == {"avx2", "sse4.1"}
     assert features_of("Features\t: fp asimd atomics\n") == {"fp-armv8", "neon", "lse"}

@@ -55,20 +55,15 @@ def identity(like_: Tensor, is_complex: bool) -> Tensor:
 
 def adjoint(tensor: Tensor, is_complex: bool) -> Tensor:
     """Return the conjugate transpose of each matrix."""
-    turned = transpose(tensor, is_complex)
+    turned = matrices.transposed(tensor, is_complex)
     return relax.multiply(turned, const([1, -1], Value(ssa=tensor).dtype)) if is_complex else turned
-
-
-def transpose(tensor: Tensor, is_complex: bool) -> Tensor:
-    first = tensor.type.rank - 2 - is_complex
-    return relax.permute_dims(tensor, axes=[*range(first), first + 1, first, *range(first + 2, tensor.type.rank)])
 
 
 def solve(a: Tensor, b: Tensor, is_left: bool, form: Any, is_complex: bool, **options: Any) -> Tensor:
     """Solve a triangular system. From the right, X A = B is Aᵀ Xᵀ = Bᵀ, and X Aᴴ = B is A Xᴴ = Bᴴ."""
     if is_left:
         return relax.linalg.solve_triangular(a, b, transpose=form, complex=is_complex, **options)
-    turn = adjoint if form == "adjoint" else transpose
+    turn = adjoint if form == "adjoint" else matrices.transposed
     turned_form: Any = "transpose" if form == "none" else "none"
     x = relax.linalg.solve_triangular(a, turn(b, is_complex), transpose=turned_form, complex=is_complex, **options)
     return turn(x, is_complex)
