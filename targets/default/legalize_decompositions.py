@@ -21,17 +21,18 @@ from ...passes.legalize.rules import Legalized, register_legalize
 from ...support.lapack import INSTALL
 
 #: Operators without loops, which need LAPACK.
-WITHOUT_LOOPS = "pivoted_qr eigh svd eig schur hessenberg tridiagonal solve_tridiagonal ldl_factor ldl_solve"
+WITHOUT_LOOPS = tuple(
+    f"relax.linalg.{name}"
+    for name in ("pivoted_qr eigh svd eig schur hessenberg tridiagonal solve_tridiagonal ldl_factor ldl_solve".split())
+)
 
 
 def needs_lapack(call: Call) -> bool:
     """Return True if no loops compute an operator's call."""
-    return call.definition.name.removeprefix("linalg.") in WITHOUT_LOOPS.split() or call.attributes.get(
-        "complex", False
-    )
+    return call.definition.full_name in WITHOUT_LOOPS or call.attributes.get("complex", False)
 
 
-@register_legalize([f"relax.linalg.{name}" for name in WITHOUT_LOOPS.split()])
+@register_legalize(WITHOUT_LOOPS)
 def refuse(call: LegalizeCall) -> Legalized:
     """Refuse an operator that only LAPACK computes."""
     what = "complex matrices need LAPACK" if call.inferred.attributes.get("complex") else "the operator needs LAPACK"

@@ -21,6 +21,7 @@ from ...emit.numbers import Number, Size, constant, number, select
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ...support.lapack import INSTALL, PACKAGE, find_lapack
+from ..core.registry import host_chain
 
 _BY_ROWS, _BY_COLUMNS = 101, 102
 #: Letters of LAPACK's functions, by the element type and whether numbers are complex.
@@ -134,6 +135,8 @@ def _lapack(name: str) -> Callable[[Kernel], Kernel]:
 
 
 def _legalize(kernel: Kernel, call: LegalizeCall) -> Legalized:
+    if "llvm" not in {target.name for target in host_chain(call.target.name)}:  # C sources have no libraries.
+        return call.decline("the target's programs cannot call LAPACK")
     if not find_lapack():
         return call.decline(INSTALL)
     inferred = call.inferred

@@ -23,7 +23,7 @@ from relax_mlir.runtime.cpu import cpu_identity
 from relax_mlir.support.c_compiler import USUAL_FLAGS, compile_objects, compiler_version, find_compiler
 from relax_mlir.targets.core.code import find_backend, stages_of
 from relax_mlir.targets.core.registry import parse_target
-from relax_mlir.targets.default.legalize_decompositions import needs_lapack
+from relax_mlir.targets.default.legalize_decompositions import WITHOUT_LOOPS, needs_lapack
 
 from .constants import lift_constants
 
@@ -47,6 +47,7 @@ def can_write(match: Match) -> bool | str:
 def _patterns() -> list[PatternRow]:
     """Return a pattern for each pure operator. Operators with a role, such as calls and shape checks, have none."""
     rows = [row for row in all_ops() if row.dialect.name == _DIALECT and row.pure and not row.role]
+    rows = [row for row in rows if row.full_name not in WITHOUT_LOOPS]
     return [PatternRow(f"c.{row.name}", is_op(row.full_name), can_write) for row in rows]
 
 
