@@ -201,8 +201,10 @@ def _reflect(v: Matrix, k: Number, tau: Number, c: Matrix, start: Number | int, 
 
 def _multiply_q(is_backwards: bool, v: Matrix, tau: Matrix, c: Matrix, out: Matrix) -> None:
     out.copy(c)
+    # The rows hold no more reflections.
+    count = minimum(minimum(v.rows, v.columns), tau.rows)
     apply = lambda along: steps(  # noqa: E731
-        0, tau.rows, lambda k: _reflect(v, k, tau[k], out, 0, along), backwards=is_backwards
+        0, count, lambda k: _reflect(v, k, tau[k], out, 0, along), backwards=is_backwards
     )
     out.scratch([out.columns], apply)
 

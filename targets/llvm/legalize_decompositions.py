@@ -17,7 +17,7 @@ from ...dialects.core.opdef import Call
 from ...dialects.tir import dialect as tir
 from ...emit import linalg, loops
 from ...emit.matrices import Matrix, for_each_matrix
-from ...emit.numbers import Number, Size, constant, number, select
+from ...emit.numbers import Number, Size, constant, minimum, number, select
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 from ...support.lapack import INSTALL, PACKAGE, find_lapack
@@ -221,7 +221,9 @@ def _multiply_q(lapack: Lapack, qr: Matrix, tau: Matrix, c: Matrix, out: Matrix)
     out.copy(c)
     form = "N" if not lapack.options.adjoint else "C" if lapack.is_complex else "T"
     rows, columns = c.sizes[:2]
-    return lapack.by_rows("ormqr unmqr", "L", form, rows, columns, tau.rows, qr, qr.columns, tau, out, columns)
+    # The rows hold no more reflections.
+    count = minimum(minimum(qr.rows, qr.columns), tau.rows)
+    return lapack.by_rows("ormqr unmqr", "L", form, rows, columns, count, qr, qr.columns, tau, out, columns)
 
 
 @_lapack("solve_tridiagonal")
@@ -244,7 +246,32 @@ def _ldl_factor(lapack: Lapack, a: Matrix, ld: Matrix, pivots: Matrix, info: Mat
 @_lapack("ldl_solve")
 def _ldl_solve(lapack: Lapack, ld: Matrix, pivots: Matrix, b: Matrix, x: Matrix) -> Number:
     x.copy(b)
-    return lapack.by_rows("sytrs", "L", b.rows, b.columns, ld, b.rows, pivots, x, b.columns)
+    solve = lambda: lapack.by_rows("sytrs", "L", b.rows, b.columns, ld, b.rows, pivots, x, b.columns)  # noqa: E731
+    return _call_if(_are_valid(pivots), solve)
+
+
+def _are_valid(pivots: Matrix) -> Number:
+    """Return true for pivots that name rows. LAPACK would read out of bounds with others.
+
+    A negative pivot of a block of two rows stands twice.
+    """
+    zero = constant(0, "i32")
+
+    def step(i: Number, is_valid: Number, first: Number) -> list[Number]:
+        pivot = pivots[i]
+        row = select(pivot < 0, -pivot, pivot)
+        is_row = (row > i.to("i32")) & (row <= pivots.rows)
+        is_second = first != 0
+        return [is_valid & select(is_second, pivot == first, is_row), select(is_second | (pivot > 0), zero, pivot)]
+
+    is_valid, first = loops.for_range(0, pivots.rows, step, constant(True, "i1"), zero)
+    return is_valid & (first == 0)
+
+
+def _call_if(condition: Number, call: Callable[[], Number]) -> Number:
+    """Call LAPACK on a condition, and return its code or that of a refusal."""
+    refusal = lambda: constant(-1, "i32")  # noqa: E731
+    return loops.when(condition, call, refusal, [ir.IntegerType.get_signless(32)])[0]
 
 
 # ---- eigenvalues and singular values ----
@@ -254,8 +281,7 @@ def _if_finite(a: Matrix, call: Callable[[], Number]) -> Number:
     """Call LAPACK if all elements are finite. Of others its loops need not end, and results need not be NaN."""
     add = lambda *at: at[-1] + (a[at[:-1]] - a[at[:-1]])  # noqa: E731
     distance: Number = loops.nest(a.sizes, add, a.real(0.0))[0]
-    otherwise = lambda: constant(-1, "i32")  # noqa: E731
-    return loops.when(distance == 0.0, call, otherwise, [ir.IntegerType.get_signless(32)])[0]
+    return _call_if(distance == 0.0, call)
 
 
 @register_legalize("relax.linalg.eigh", target="llvm")

@@ -192,7 +192,7 @@ GOALS = (
     Goal("variables named each, found, made, ...", vague_variables, 4_480, 2_650),
     Goal("functions named settled, of, ...", bare_functions, 1_315, 800),
     Goal("tests named what_is_refused, it, ...", riddles, 73, 270),
-    Goal("words of the docs", doc_words, 94_150, 95_000),
+    Goal("words of the docs", doc_words, 94_900, 95_000),
     Goal("targets of the Makefile", make_targets, 15, 15),
 )
 

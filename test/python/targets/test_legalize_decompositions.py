@@ -11,6 +11,7 @@ import numpy
 import pytest
 from numpy.testing import assert_allclose
 from prim_jit import run_op
+from relax_mlir.dialects.core.dialect import find_op
 from relax_mlir.runtime import libraries
 from relax_mlir.targets.llvm import legalize_decompositions
 
@@ -37,7 +38,9 @@ def run_linalg(name: str, kinds: str, *operands: Any, **attributes: Any) -> list
     """Run an operator. 'c' is a result with elements like the operands', 'p' a complex one."""
     is_complex = numpy.iscomplexobj(operands[0])
     pairs = [numpy.stack([a.real, a.imag], -1) if numpy.iscomplexobj(a) else a for a in operands]
-    results = run_op(f"relax.linalg.{name}", *pairs, complex=is_complex, **attributes)
+    if "complex" in find_op(f"relax.linalg.{name}").attrs:
+        attributes["complex"] = is_complex
+    results = run_op(f"relax.linalg.{name}", *pairs, **attributes)
     listed = results if isinstance(results, tuple) else (results,)
     return [
         result[..., 0] + 1j * result[..., 1] if kind == "p" or (kind == "c" and is_complex) else result
@@ -105,6 +108,60 @@ def test_eigenvalues_and_singular_values(dtype: str, shape: tuple[int, ...]) -> 
     t, _, _, z = run_linalg("schur", "cpic", a)
     agree(z @ t @ adjoint(z), a)
     assert not info.any() and not numpy.tril(t, -2).any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        numpy.zeros((4, 4)),
+        numpy.eye(4),
+        numpy.diag([2.0, 2.0, 0.0, 0.0]),
+        numpy.ones((4, 4)),
+        numpy.eye(4, k=1),
+        1e-30 * numpy.arange(16.0).reshape(4, 4),
+        1e18 * numpy.arange(16.0).reshape(4, 4),
+    ],
+    ids=["zeros", "identity", "equal and zero values", "rank 1", "nilpotent", "tiny", "huge"],
+)
+def test_special_matrices_are_products_of_their_factors(dtype: str, matrix: Any) -> None:
+    a = matrix.astype(dtype)
+    size = float(abs(matrix).max()) or 1.0
+    unit = a / size
+    values, info, u, vh = run_linalg("svd", "ricc", a)
+    assert not info.any() and (values >= 0).all() and (numpy.diff(values) <= 0).all()
+    agree((u * (values / size)) @ vh, unit)
+    both = (a + adjoint(a)) / 2
+    values, info, vectors = run_linalg("eigh", "ric", both)
+    assert not info.any() and (numpy.diff(values) >= 0).all()
+    agree((vectors * (values / size)) @ adjoint(vectors), both / size)
+    t, _, info, z = run_linalg("schur", "cpic", a)
+    assert not info.any()
+    agree(z @ (t / size) @ adjoint(z), unit)
+    values, info, _ = run_linalg("eig", "pip", a)
+    # Eigenvalues of a defective matrix have half of the digits.
+    assert_allclose(values.sum() / size, numpy.trace(unit), atol=1e-3)
+
+
+@pytest.mark.parametrize("default_rules", [False, True])
+def test_singular_matrices_have_a_first_zero_pivot(default_rules: bool) -> None:
+    a = numpy.array([[[1, 2, 3], [2, 4, 6], [1, 0, 1]], [[0, 0, 0], [0, 1, 0], [0, 0, 1]], numpy.eye(3)])
+    run = functools.partial(run_linalg, default_rules=default_rules)
+    assert run("lu_factor", "cii", a)[2].tolist() == [3, 1, 0]
+    assert run("cholesky", "ci", a)[1].tolist() == [2, 1, 0]
+    qr, tau = run("qr_factor", "cc", numpy.zeros((3, 2)))
+    assert not qr.any() and not tau.any()
+
+
+def test_symmetric_systems_refuse_pivots_of_no_row() -> None:
+    matrix = numpy.array([[0.0, 1, 2], [1, 0, 3], [2, 3, 0]])
+    ld, pivots, info = run_linalg("ldl_factor", "cii", matrix)
+    b = numpy.arange(6.0).reshape(3, 2)
+    agree(matrix @ run_linalg("ldl_solve", "c", ld, pivots, b)[0], b)
+    assert info == 0 and (pivots < 0).any()
+    for wrong in ([0, 1, 2], [9, 2, 3], [1, 2, -3], [-2, -3, 3], [1, 1, 3], [-(2**31), -(2**31), 3]):
+        x = run_linalg("ldl_solve", "c", ld, numpy.array(wrong, "int32"), b)[0]
+        assert numpy.isnan(x).all()
 
 
 def test_matrices_that_are_not_finite_have_no_values() -> None:

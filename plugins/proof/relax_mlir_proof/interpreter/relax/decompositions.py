@@ -91,7 +91,7 @@ def qr_factor(call: EvaluationCall, a: ndarray) -> list[ndarray]:
 @register_reference("relax.linalg.multiply_q")
 def multiply_q(call: EvaluationCall, qr: ndarray, tau: ndarray, c: ndarray) -> ndarray:
     vectors, factors, product = (_operand(call, operand) for operand in (qr, tau, c))
-    count = factors.shape[-1]
+    count = min(factors.shape[-1], *vectors.shape[-2:])
     for k in range(count) if call.adjoint else reversed(range(count)):
         v = numpy.tril(vectors, -1)[..., :, k : k + 1] + numpy.eye(vectors.shape[-2])[:, k : k + 1]
         factor = factors[..., k, None, None]

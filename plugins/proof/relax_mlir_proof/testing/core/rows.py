@@ -5,9 +5,9 @@
 
 An operand is written as its sizes and an element type. Sizes are numbers, letters that vary from case to case
 (LETTERS), or expressions (`2*n`). The element type may be a class: F floats, I integers, N both, A both and booleans. R
-is for floats without infinities and NaN, in operators where these may or may not meet a 0 of padding or masks. Operands
-of one class have one type. A range may follow: `:F[0,1]` between two numbers, `:i64[0,n]` with a size, `^` sorted, `!`
-constant in all cases. `(a:F b:F)` are the tensors of a variadic operand, `-` is an absent optional operand,
+is for floats without infinities and NaN, in operators where these may or may not meet a 0 of padding or masks. L is for
+such floats of LAPACK's precisions. Operands of one class have one type. A range may follow: `:F[0,1]` between two numbers, `:i64[0,n]` with a size, `^` sorted, `!`
+constant in all cases, `+` positive definite matrices. `(a:F b:F)` are the tensors of a variadic operand, `-` is an absent optional operand,
 `shape(n,2)` a shape, `=0.5:F` a number as a 0-D constant. Scalars are attributes. `given={1: ...}` are the elements of
 the operand with this index.
 
@@ -46,6 +46,7 @@ MANY = {"n": 33, "m": 67, "k": 64, "h": 40, "w": 37, "d": 17, "b": 3}
 CLASSES: dict[str, tuple[str, ...]] = {
     "F": ("f32", "f64", "f16", "bf16"),
     "R": ("f32", "f64", "f16", "bf16"),
+    "L": ("f32", "f64"),
     "I": ("i32", "i64", "i8", "ui8"),
 }
 CLASSES["N"] = (*CLASSES["F"], *CLASSES["I"])
@@ -54,6 +55,8 @@ CLASSES["A"] = (*CLASSES["N"], "i1")
 _FAR_FLOAT, _FAR_INTEGER = 100.0, 10_000.0
 #: Classes that begin with floats.
 _FLOATING = ("F", "N", "A")
+#: Classes of floats without special values.
+_FINITE = ("R", "L")
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class OperandText:
     is_constant: bool = False
     #: Value of a constant number.
     number: str = ""
+    is_positive_definite: bool = False
 
     def shape(self, sizes: Mapping[str, int] | None) -> tuple[Size, ...]:
         """Return the shape with the letters' numbers, or with symbols."""
@@ -94,7 +98,7 @@ class Row(NamedTuple):
 
 _TOKEN = re.compile(
     r"(?P<shape>shape\((?P<dims>[^)]*)\))|(?P<absent>-)(?!\S)|(?P<several>\()|(?P<end>\))|"
-    r"(?P<sizes>[\w,*+-]*|=[-\w.]+):(?P<dtype>\w+)(?:\[(?P<low>[-+*\w.]+),(?P<high>[-+*\w.]+)\])?(?P<marks>[\^!]*)"
+    r"(?P<sizes>[\w,*+-]*|=[-\w.]+):(?P<dtype>\w+)(?:\[(?P<low>[-+*\w.]+),(?P<high>[-+*\w.]+)\])?(?P<marks>[\^!+]*)"
 )
 
 
@@ -129,7 +133,7 @@ def _operand(token: re.Match[str]) -> OperandText:
     number = sizes[1:] if sizes.startswith("=") else ""
     return OperandText(
         () if number else tuple(filter(None, sizes.split(","))),
-        token["dtype"], token["low"] or "", token["high"] or "", "^" in marks, "!" in marks or bool(number), number,
+        token["dtype"], token["low"] or "", token["high"] or "", "^" in marks, "!" in marks or bool(number), number, "+" in marks,
     )  # fmt: skip
 
 
@@ -329,10 +333,13 @@ def array_of(
     low, high = (_read_bound(text, sizes) for text in (operand.low, operand.high))
     if low is not None and high is not None and high <= low and 0 not in shape:
         raise RelaxError(f"there is no element from {low} to below {high}")
-    special = has_special and is_float(element) and low is None and operand.dtype != "R"
+    special = has_special and is_float(element) and low is None and operand.dtype not in _FINITE
     if is_far and low is None and high is None:
         low, high = _far(element)
-    return drawn(random, element, shape, Range(low, high, operand.is_sorted, special))
+    array = drawn(random, element, shape, Range(low, high, operand.is_sorted, special))
+    if operand.is_positive_definite:
+        array = array @ array.swapaxes(-1, -2) + shape[-1] * numpy.eye(shape[-1], dtype=array.dtype)
+    return array
 
 
 def _far(element: str) -> tuple[float, float]:
