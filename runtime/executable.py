@@ -23,6 +23,7 @@ from . import display
 from .artifact import Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
 from .cache import function_of
 from .cache_rows import CacheRows
+from .code_functions import find_function, first_line
 from .constant_memory import ConstantMemory
 from .cpu import check_architecture, check_features
 from .errors import ArtifactError, UnknownFunction
@@ -106,7 +107,7 @@ class Executable:
     def _packed(self, name: str) -> PackedFunction:
         if name not in self._signatures:
             raise UnknownFunction(self._unknown(name))
-        packed = _find(self._load(), name)
+        packed = find_function(self._load(), name)
         packed.release_gil = True
         return packed
 
@@ -168,7 +169,7 @@ class Executable:
 
         call, signature = self.ready(name, *arguments), self._signatures[name]
         with self._measuring(name, "profiled"):
-            find, on_device = functools.partial(_find, self._load()), self._on_device is not None
+            find, on_device = functools.partial(find_function, self._load()), self._on_device is not None
             counts = {"repeat": repeat, "warmup": warmup}
             return profile_calls(signature, call, find, on_device=on_device, parts=self._parts(), **counts)
 
@@ -183,7 +184,8 @@ class Executable:
         copied: Copied = []
         call, signature = self._traced_call(name, copied, *arguments), self._signatures[name]
         with self._measuring(name, "traced"):
-            find, device = functools.partial(_find, self._load()), "" if self._on_device is None else self.device
+            find = functools.partial(find_function, self._load())
+            device = "" if self._on_device is None else self.device
             counts = {"repeat": repeat, "warmup": warmup}
             return trace_calls(signature, call, find, device=device, parts=self._parts(), copied=copied, **counts)
 
@@ -233,7 +235,7 @@ class Executable:
         A program on the CPU has nothing to wait for.
         """
         if self._on_device is not None:
-            _find(self._load(), _SYNCHRONIZE)()
+            find_function(self._load(), _SYNCHRONIZE)()
 
     def copying(self) -> Mapping[str, Function]:
         """Return the functions by name, with arguments and results in CPU memory, for any device of the program.
@@ -263,7 +265,7 @@ class Executable:
     def _copies(self, program: DeviceProgram) -> Copies:
         from .devices.copies import EMPTY, SYNCHRONIZE, Copies
 
-        return Copies(program, *(_find(self._load(), name) for name in (EMPTY, SYNCHRONIZE)))
+        return Copies(program, *(find_function(self._load(), name) for name in (EMPTY, SYNCHRONIZE)))
 
     def _rows(self) -> CacheRows:
         """Return the storage of growing arguments, on the device of the functions' tensors."""
@@ -402,7 +404,7 @@ def _load(
     on_device = _set_device(module, artifact, device, graphs) if artifact.devices else None
     if artifact.constants or module.implements_function(_SET_CONSTANTS):
         _set_constants(module, artifact, on_device)
-    native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
+    native = find_function(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
     given = {**_link_parts(module, artifact), **loaded_functions(parts, native), **artifact.functions}
     # dead code elimination may have removed a call
     if called := {name: given[name] for name in artifact.calls if name in given}:
@@ -418,7 +420,7 @@ def _link_parts(module: CodeModule, artifact: Artifact) -> dict[str, object]:
 
 def _find_of(part: ExternalPart, module: CodeModule, name: str) -> PackedFunction:
     try:
-        return _find(module, f"{part.name}.{name}")
+        return find_function(module, f"{part.name}.{name}")
     except ArtifactError as error:
         raise ArtifactError(f"{part.label}: {error}") from None
 
@@ -433,16 +435,7 @@ def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> CodeModu
     except (RuntimeError, ValueError) as error:
         others = "; ".join(external.label for external in artifact.externals if external.data is None)
         among = f" (among it that of {others})" if others else ""
-        raise ArtifactError(f"the object code{among} cannot be loaded: {_first_line(error)}") from None
-
-
-def _find(module: CodeModule, name: str) -> PackedFunction:
-    try:
-        return module.get_function(name)
-    except AttributeError:
-        raise ArtifactError(f"the object code has no function '{name}'") from None
-    except (RuntimeError, ValueError) as error:
-        raise ArtifactError(f"'{name}' cannot be linked: {_first_line(error)}") from None
+        raise ArtifactError(f"the object code{among} cannot be loaded: {first_line(error)}") from None
 
 
 def _set_constants(module: CodeModule, artifact: Artifact, on_device: DeviceProgram | None) -> None:
@@ -472,15 +465,15 @@ def _set_table(
 ) -> None:
     """Pass a table of addresses to the code. `others` are their number, and the owner of the addresses."""
     try:
-        _find(module, setter)(ctypes.cast(table, ctypes.c_void_p), *others)
+        find_function(module, setter)(ctypes.cast(table, ctypes.c_void_p), *others)
     except (TypeError, ValueError) as error:
-        raise ArtifactError(f"the object code does not take {what}: {_first_line(error)}") from None
+        raise ArtifactError(f"the object code does not take {what}: {first_line(error)}") from None
 
 
 def _set_threads(module: CodeModule, artifact: Artifact, code: memoryview, limit: ThreadLimit) -> None:
     """Pass the thread pool of the process and the number of threads to the code."""
     pool = pool_of_process(lambda: _load_objects([code], artifact))
-    table = limit.table_with(_find(pool, _POOL)())
+    table = limit.table_with(find_function(pool, _POOL)())
     _set_table(module, _SET_THREADS, table, "its threads", len(table), limit)
 
 
@@ -492,7 +485,3 @@ def _set_functions(module: CodeModule, calls: Sequence[str], functions: Mapping[
     handles = [given[name].__chandle__() if name in given else None for name in calls]
     table = (ctypes.c_void_p * len(handles))(*handles)
     _set_table(module, _SET_FUNCTIONS, table, "its functions", len(handles), list(given.values()))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -9,7 +9,7 @@ In the other package's pyproject.toml:
     "target.mynpu" = "mynpu.target"         # a target
     "codegen.mynpu" = "mynpu.codegen"       # an external codegen with its runtime
     "runtime.mynpu" = "mynpu.runtime"       # a runtime that does not need the codegen
-    "device.mynpu" = "mynpu.device"         # a kind of device, by rx.runtime.register_device
+    "device.mynpu" = "mynpu.device"         # a kind of device, by runtime.device_kinds.register_device
     "rules.mynpu" = "mynpu.rules"           # rules for the operators mynpu.*, for all targets
     "references.mynpu" = "mynpu.meanings"   # references of operators, which define them in NumPy
     "gradients.mynpu" = "mynpu.derivatives" # derivatives of operators, by rx.rules.register_gradient

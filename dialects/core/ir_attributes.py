@@ -202,8 +202,8 @@ SYMBOL_LIMITS = _row(
 RELAX_TARGET = _row("relax.target", _ANY, _TARGET, "frontends -> relax-legalize-ops")
 #: Calls of the function are not inlined.
 NO_INLINE = _row("relax.no_inline", _FUNCTIONS, _UNIT, "users -> relax-inline")
-#: Declaration that tir.call_extern needs: the package with the function, or "" for libraries that the target names.
-C_FUNCTION = _row("relax.c_function", _FUNCTIONS, _TEXT, "tir-lower-intrinsics -> rx.compile")
+#: Declaration of a C function: the package with the function, or "" for libraries that the target names.
+C_FUNCTION = _row("relax.c_function", _FUNCTIONS, _TEXT, "tir-lower-intrinsics, host-add-entries -> rx.compile")
 
 # ---- external codegens ----
 
@@ -414,7 +414,8 @@ DEVICE = _row(
     "relax.device",
     _MODULES,
     _TEXT,
-    "gpu-outline-kernels -> host-add-entries, host-check-memory, host-lower-packed, host-profile-kernels",
+    "gpu-outline-kernels, host-use-device -> host-add-entries, host-check-memory, host-lower-packed, "
+    "host-profile-kernels, rx.compile",
 )
 #: Number of 64-bit words that a kernel takes. On a module, the numbers of its kernels.
 WORDS = _row(

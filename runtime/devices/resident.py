@@ -7,6 +7,7 @@ import ctypes
 from collections.abc import Callable
 from threading import Lock
 
+from ..code_functions import find_function
 from ..foreign_types import CodeModule
 
 _resident: dict[str, CodeModule] = {}
@@ -25,5 +26,5 @@ class ResidentCode:
             self._module = _resident[kind]
 
     def address(self, name: str) -> int:
-        """Return the address that a packed function returns: of an object in the code."""
-        return int(self._module.get_function(name)())
+        """Return the address that a packed function returns: of an object in the code. Raise ArtifactError."""
+        return int(find_function(self._module, name)())

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Module
 from ...bindings.mlir import string_value
-from ...bindings.navigation import operations_of, symbol_name
-from ...dialects.core.ir_attributes import C_FUNCTION
+from ...bindings.navigation import operations_of, symbol_name, text_in
+from ...dialects.core.ir_attributes import C_FUNCTION, DEVICE
 from ...passes.core.external import taken_externals
 from ...passes.core.stages import Stage, Stages
 from ...support.collector import uncollected
@@ -61,22 +61,28 @@ def stages_of(target: str, opt_level: int = USUAL_LEVEL) -> Stages:
 
 @uncollected()
 def build(module: Module, target: ChosenTarget, options: CodeOptions, version: str) -> Artifact:
-    """Build the program of a lowered module, which is modified, and record the compiler's version."""
-    from ...runtime.artifact import Artifact
+    """Build the program of a lowered module, which is modified, and record the compiler's version.
+
+    Without kernels of the backend, a program for a device computes on the CPU.
+    """
+    from ...runtime.artifact import Artifact, DeviceCode
 
     backend = find_backend(target.name)
     externals, objects = taken_externals(module.operation)
-    libraries = _libraries(module, target)
+    libraries, kind = _libraries(module, target), text_in(module.operation, DEVICE)
     made: object = backend.build(module, target, options)
     if not isinstance(made, Artifact):
         name = type(backend).__name__
         raise RelaxError(f"{name}.build() must return an rx.runtime.Artifact, got {type(made).__name__}")
     all_objects = (*made.objects, *objects)
-    return replace(made, version=version, externals=externals, objects=all_objects, libraries=libraries)
+    devices = made.devices or ((DeviceCode(kind, str(target), "cpu", (), memoryview(b"")),) if kind else ())
+    return replace(
+        made, version=version, externals=externals, objects=all_objects, libraries=libraries, devices=devices
+    )
 
 
 def _libraries(module: Module, target: ChosenTarget) -> Libraries:
-    """Return the functions that the program calls by tir.call_extern, and the libraries of the target and of the calls.
+    """Return the C functions that the program calls, and the libraries of the target and of the calls.
 
     Without such calls, no library is returned.
     """
@@ -84,5 +90,8 @@ def _libraries(module: Module, target: ChosenTarget) -> Libraries:
 
     declared = [op for op in operations_of(module.body) if C_FUNCTION in op.attributes]
     packages = {string_value(op.attributes[C_FUNCTION]): None for op in declared}
-    names = [*(libraries_of(target.name) if "" in packages else ()), *sorted(filter(None, packages))]
+    names = [
+        *(libraries_of(target.name) if "" in packages else ()),
+        *sorted(filter(None, packages)),
+    ]
     return Libraries(tuple(names), tuple(sorted(map(symbol_name, declared))))

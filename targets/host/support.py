@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
+from ...dialects.core.ir_attributes import C_FUNCTION
 from ...dialects.tir import dialect as tir
+from ...support.errors import ModelError
 from ...support.plugins import load_plugins
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
-from .units import copied_unit, find_function
+from .units import c_functions_beside, copied_unit, find_function
 
 #: Size limit of a message (__relax_fail). Locations, operator texts and numbers keep their share below half of it.
 MESSAGE_BYTES = 2048
@@ -48,6 +50,7 @@ CONSTANT_TABLE, SET_CONSTANTS = "__relax_constants", "__relax_set_constants"
 #: The table of a program for a device, the exported function that fills it, and the number of slots before the kernels'
 #: handles.
 DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS = "__relax_device", "__relax_set_device", 30
+_PACKED = "!llvm.func<i32 (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr)>"
 #: Timers of a program, used during a profile.
 PROFILE_TABLE = "__relax_profile_table"
 #: Further packed functions of a device program for the runtime. device.py defines them; they receive the table.
@@ -86,7 +89,16 @@ llvm.func @{EXPORT_PREFIX}{name}(%handle: !ptr, %args: !ptr, %count: i32, %resul
     owner = (
         "" if has_constants else table_text(f"{CONSTANT_TABLE}.none", SET_CONSTANTS, 0).replace("!ptr = !llvm.ptr", "")
     )
-    return table_text(DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS + kernels) + owner + exported
+    needed = _c_functions_text(driver) if driver else ""
+    return table_text(DEVICE_TABLE, SET_DEVICE, DEVICE_SLOTS + kernels) + owner + exported + needed
+
+
+def _c_functions_text(driver: str) -> str:
+    """Return declarations of the C functions that a kind's functions call, from libraries of the target."""
+    function = find_function(driver)
+    if function is not None and function.type != _PACKED:
+        raise ModelError(f"host function '{driver}' is a {function.type}, expected the result of device_functions()")
+    return "".join(f'{text} attributes {{{C_FUNCTION} = ""}}\n' for text in c_functions_beside(driver))
 
 
 def native_function_text(exported: str) -> str:

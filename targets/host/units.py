@@ -54,9 +54,9 @@ def library_units() -> tuple[LibraryUnit, ...]:
 def register_library(*modules: str) -> None:
     """Add units for a kind of device to the library, in the module that registers the target of the kind's name.
 
-    A unit is a module of host functions, which may call functions of earlier units. A library function
-    `KIND_functions` returns the address of replacements of CUDA's driver functions (device.py). `KIND_graph_begin`,
-    `_end` and `_leave` launch recorded graphs (cuda_graphs.py). All are optional.
+    A unit is a module of host functions, which may call functions of earlier units. `KIND_functions` is a table of
+    replacements of CUDA's driver functions (device_functions.py). `KIND_graph_begin`, `_end` and `_leave` launch
+    recorded graphs (cuda_graphs.py). All are optional.
     """
     for module in modules:
         _registered.setdefault(module, LibraryUnit(module))
@@ -87,6 +87,12 @@ def find_function(name: str) -> LibraryFunction | None:
         return LibraryFunction(*copied, is_copied=True)
     place = _place_of(name)
     return None if place is None else LibraryFunction(*library_units()[place].signatures[name])
+
+
+def c_functions_beside(name: str) -> list[str]:
+    """Return the declarations of the C functions that the module of a library function declares."""
+    place = _place_of(name)
+    return [] if place is None else library_units()[place].c_functions
 
 
 def needed_units(module: Operation) -> list[LibraryUnit]:

@@ -19,12 +19,12 @@ HEAD = """\
 <!-- Written by tools/dev/gen_attributes.py from dialects/core/ir_attributes.py (`make generate`): do not edit. -->
 # Attributes in the IR
 Frontends, passes and targets exchange facts as attributes. The verifier rejects attributes on other operations or of
-other types, and unknown names that begin with `tir.`. After each pass in the column *until*, no operation may have the
-attribute, which the pass manager checks; an empty cell means the lifetime of the operation. *Contract* is the version
-of the [codegen contract](codegens/contract.md) that introduced the attribute; without a version, it is internal.
+other types, and unknown names that begin with `tir.`. After each pass behind *until*, no operation may have the
+attribute, which the pass manager checks; without one, it stays. Attributes of the [codegen
+contract](codegens/contract.md) have the version that introduced them; others are internal.
 Attributes of operators are in [relax-operators.md](relax-operators.md) and [tir-operators.md](tir-operators.md).
 """
-COLUMNS = "| attribute | on | type | description | written by | read by | until | contract |\n|" + " --- |" * 8
+COLUMNS = "| attribute | on | type | description | written by | read by |\n|" + " --- |" * 6
 
 
 def page() -> Iterator[str]:
@@ -47,8 +47,9 @@ def page() -> Iterator[str]:
 
 def _line(row: IRAttribute, doc: str) -> str:
     writer, reader = row.flow.split(" -> ")
-    until = ", ".join(f"`{name}`" for name in row.until.split(", ")) if row.until else ""
-    cells = [f"`{row.name}`", row.on.text, row.kind.text, doc, writer, reader, until, row.contract]
+    until = ", until " + ", ".join(f"`{name}`" for name in row.until.split(", ")) if row.until else ""
+    contract = f" Contract {row.contract}." if row.contract else ""
+    cells = [f"`{row.name}`", row.on.text, row.kind.text, doc + contract, writer, reader + until]
     return "| " + " | ".join(each.replace("|", "\\|") for each in cells) + " |"
 
 

@@ -102,7 +102,7 @@ class DeviceTable(Struct):
     """Table that the runtime fills (DEVICE_SLOTS of support.py, runtime/devices/device_program.py).
 
     The driver's functions have the signatures of CUDA's functions. For other drivers the program has functions with
-    these signatures (register_library of units.py). Status 0 is success, 2 is out of memory. Work goes to the caller's
+    these signatures (device_functions.py). Status 0 is success, 2 is out of memory. Work goes to the caller's
     stream: the device's only stream, or the stream that TVMFFIEnvGetStream returns for the device.
     """
 
@@ -128,6 +128,7 @@ class DeviceTable(Struct):
     #: Functions for the name and the text of a status. Without them, `statuses` has the names and texts.
     ask_name: AskText
     ask_text: AskText
+    #: NULL for all five functions of events: the host's clock measures times, after waits.
     create_event: Callable[[Array[Ptr], I32], I32]
     record_event: Callable[[Ptr, Ptr], I32]
     wait_for_event: Callable[[Ptr], I32]
@@ -225,6 +226,12 @@ def device_status(table: DeviceTable, where: Text, call: Text, status: I32) -> S
 
 
 # ---- the context ----
+
+
+@local_function
+def device_nothing(context: Ptr) -> I32:
+    """Enter or leave a device that has no context."""
+    return OK
 
 
 @library_function

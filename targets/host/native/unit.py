@@ -54,13 +54,23 @@ class LibraryUnit:
 
     def mentions(self, symbol: str) -> bool:
         """Check whether the source may define a function. Does not import the module."""
-        return f"def {symbol.removeprefix(PREFIX)}(" in self._source
+        name = symbol.removeprefix(PREFIX)
+        return f"def {name}(" in self._source or f"\n{name} = " in self._source
 
     @cached_property
     def signatures(self) -> dict[str, tuple[tuple[str, ...], str]]:
         """Return the operand types and the result of each function for programs, in the LLVM dialect."""
         shared = [function for function in self.own_functions if function.scope in ("library", "copied")]
         return {symbol_of(function): _signature(function) for function in shared}
+
+    @cached_property
+    def c_functions(self) -> list[str]:
+        """Return the declarations of the C functions that the module declares."""
+        symbols = Symbols(self._module, self._architecture)
+        for function in _functions(importlib.import_module(self._module)):
+            if function.scope == "C" and function.python.__module__ == self._module:
+                symbols.function(function)
+        return [text.rstrip() for text in symbols.texts.values()]
 
     @cached_property
     def declared(self) -> frozenset[str]:

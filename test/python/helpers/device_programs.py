@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import native
 import numpy
-from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import Info, TensorInfo
-from relax_mlir.dialects.core.ir_attributes import DEVICE
 from relax_mlir.dialects.core.symbols import sym
-from relax_mlir.passes.core.base import Pass
 from relax_mlir.runtime import Artifact
 from relax_mlir.runtime.artifact import DeviceCode
 from relax_mlir.targets.host.support import DEVICE_TABLE, device_text
@@ -141,20 +138,9 @@ KERNELS = {"double": double, "refuse": refuse}
 # ---- models ----
 
 
-@dataclass(frozen=True)
-class MarkDevice(Pass):
-    """Pass that turns a module's host code into that of a device's program. Its kernels stay the CPU's."""
-
-    name: ClassVar[str] = "test-mark-device"
-
-    def run(self, op: Any) -> None:
-        with op.context:
-            op.attributes[DEVICE] = ir.StringAttr.get("cuda")
-
-
 def of_model(module: rx.Module, **options: Any) -> Artifact:
     """Return a model's program, marked as if its kernels ran on a device."""
-    stages = rx.stages("llvm").insert_before("entries", "mark", [MarkDevice()])
+    stages = rx.stages("llvm").insert_before("entries", "mark", "host-use-device")
     return on_device(rx.compile(module, pipeline=stages, jobs=1, **options)._artifact, kernels=())
 
 

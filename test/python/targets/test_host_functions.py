@@ -278,7 +278,8 @@ def test_a_package_registers_modules(unit: Maker, monkeypatch: pytest.MonkeyPatc
     helper = unit("@library_function\ndef toy_helper(n: I64) -> I64:\n    return n\n")
     own = unit(
         f"from {helper._module} import toy_helper\n"
-        "@library_function\ndef toy_functions(n: I64) -> Ptr:\n    return Ptr(toy_helper(n))\n"
+        "@library_function\ndef toy_functions(table: Ptr, arguments: Ptr, count: I32, result: Ptr) -> I32:\n"
+        "    return I32(toy_helper(0))\n"
     )
     try:
         units.register_library(helper._module, own._module, helper._module)
@@ -288,9 +289,9 @@ def test_a_package_registers_modules(unit: Maker, monkeypatch: pytest.MonkeyPatc
         assert device_function("toy", "graph_begin") is None is device_function("cuda", "functions")
         assert "@__tvm_ffi___relax_toy_functions(" in device_text(1, False, "toy")
         found = units.find_function("__relax_toy_functions")
-        assert found is not None and found.type == "!llvm.func<!llvm.ptr (i64)>"
+        assert found is not None and found.type == "!llvm.func<i32 (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr)>"
         with new_context(("llvm",)), ir.Location.unknown():
-            module = ir.Module.parse("llvm.func @__relax_toy_functions(i64) -> !llvm.ptr")
+            module = ir.Module.parse("llvm.func @__relax_toy_functions(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32")
             assert units.needed_units(module.operation) == [first, last_but_one, last]
     finally:
         monkeypatch.undo()

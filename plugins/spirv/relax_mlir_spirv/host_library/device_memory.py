@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory pool for drivers without stream-ordered allocation, and time marks for drivers without clocks.
+"""Memory pool for drivers without stream-ordered allocation.
 
 Programs for such devices use these functions instead of the driver's (vulkan.py, opencl.py). Large chunks of the
 driver's memory are split into pieces, each free or taken. All work of a device runs in order, so a freed piece may be
@@ -14,7 +14,7 @@ from typing import Annotated
 from relax_mlir.targets.host.library.prelude import OK, free, malloc
 
 from relax_mlir.targets.host.native.language import (  # isort: skip
-    F32, F64, I32, I64, NULL, U64, Array, Ptr, Struct, c_function, copy, library_function, local_function, place_of,
+    I32, I64, NULL, U64, Array, Ptr, Struct, c_function, copy, library_function, local_function, place_of,
     size_of,
 )  # fmt: skip
 
@@ -161,12 +161,6 @@ def grow(page: DevicePage, size: U64) -> I32:
 
 
 @library_function
-def device_nothing(context: Ptr) -> I32:
-    """Do nothing."""
-    return OK
-
-
-@library_function
 def device_take_piece(place: Array[U64], asked: U64, page: DevicePage) -> I32:
     """Allocate memory and store its address at a place."""
     size = asked + 255 & -256
@@ -204,28 +198,3 @@ def device_give_piece(address: Ptr, page: DevicePage) -> I32:
         status = OK
     device_unlock(page)
     return status
-
-
-# ---- time marks by the host's clock ----
-
-
-@library_function
-def device_make_mark(place: Array[Ptr], flags: I32) -> I32:
-    """Create a mark and store its address at a place."""
-    mark = malloc(8)
-    place[0] = mark
-    return OK if mark != NULL else FULL
-
-
-@library_function
-def device_between_marks(milliseconds: Array[F32], first: Array[I64], last: Array[I64]) -> I32:
-    """Store the time between two marks."""
-    milliseconds[0] = F32(F64(last[0] - first[0]) / 1.0e6)
-    return OK
-
-
-@library_function
-def device_end_mark(mark: Ptr) -> I32:
-    """Free a mark."""
-    free(mark)
-    return OK

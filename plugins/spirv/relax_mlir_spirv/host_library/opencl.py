@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Driver functions of programs for OpenCL: the functions that device.mlir calls, with its signatures, written with cl*.
+"""Driver functions of programs for OpenCL: the functions that device.py calls, with its signatures, written with cl*.
 
 A stream is the device's page (opencl_runtime/opened.py). The only queue runs commands in order. Memory is shared
 virtual memory, and kernels get its addresses unchanged. Statuses are OpenCL's or device_memory.py's.
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from relax_mlir.targets.host.library.prelude import INT, OK, AnyValue, free, malloc
-from relax_mlir.targets.host.library.support import now
+from relax_mlir.targets.host.library.device_functions import device_functions
+from relax_mlir.targets.host.library.prelude import OK, free, malloc
 
 from .device_memory import (  # isort: skip
-    FULL, Chunk, DevicePage, Piece, add_piece, device_between_marks, device_end_mark, device_give_piece, device_lock,
-    device_make_mark, device_nothing, device_take_piece, device_unlock,
+    FULL, Chunk, DevicePage, Piece, add_piece, device_give_piece, device_lock,
+    device_take_piece, device_unlock,
 )  # fmt: skip
 
 from relax_mlir.targets.host.native.language import (  # isort: skip
-    I32, I64, NULL, U32, U64, Array, Ptr, Struct, clear, function_table, library_function, local_function, size_of,
+    I32, I64, NULL, U32, U64, Array, Ptr, Struct, clear, local_function, size_of,
     stack,
 )  # fmt: skip
 
@@ -105,7 +105,7 @@ def drop(page: OpenclPage, chunk: Chunk) -> None:
     free(chunk)
 
 
-# ---- functions that device.mlir calls ----
+# ---- functions that device.py calls ----
 
 
 @local_function
@@ -166,26 +166,8 @@ def exchange(to: Ptr, source: Ptr, size: I64, page: OpenclPage) -> I32:
     return enqueue_copy(to, source, size, page, I32(1))
 
 
-@local_function
-def mark(event: Array[I64], page: OpenclPage) -> I32:
-    """Store the time at which all commands are done."""
-    status = finish(page)
-    event[0] = now()
-    return status
-
-
-#: Functions in the order of slots 6 to 22 of device.mlir, where two slots are NULL because the table itself describes
-#: errors. The functions that grow and drop chunks follow, and none that forgets recorded commands.
-table = function_table(
-    device_nothing, device_nothing, launch, device_take_piece, device_give_piece, exchange, exchange, copy_on_device,
-    finish, finish, NULL, NULL, device_make_mark, mark, device_nothing, device_between_marks, device_end_mark, grow,
-    drop, NULL,
+#: Functions of device.py. The functions that grow and drop chunks follow, and none that forgets recorded commands.
+opencl_functions = device_functions(
+    "opencl", grow, drop, NULL, launch=launch, allocate=device_take_piece, free=device_give_piece, write=exchange,
+    read=exchange, copy=copy_on_device, wait=finish,
 )  # fmt: skip
-
-
-@library_function
-def opencl_functions(device: Ptr, arguments: Ptr, count: I32, result: AnyValue) -> I32:
-    """Return the address of the table."""
-    result.whole_kind = INT
-    result.address = table
-    return OK

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Driver functions of programs for Vulkan: the functions that device.mlir calls, with its signatures, written with vk*.
+"""Driver functions of programs for Vulkan: the functions that device.py calls, with its signatures, written with vk*.
 
 A stream is the device's page. vulkan_commands.py records commands in order into a ring of command buffers, each command
 followed by a barrier, and submits a buffer when a thread waits or the buffer is full. vulkan_graphs.py records the
@@ -8,19 +8,19 @@ commands of a function once. Statuses are Vulkan's or device_memory.py's.
 
 from __future__ import annotations
 
-from relax_mlir.targets.host.library.prelude import INT, OK, AnyValue, free, malloc
-from relax_mlir.targets.host.library.support import now
+from relax_mlir.targets.host.library.device_functions import device_functions
+from relax_mlir.targets.host.library.prelude import OK, free, malloc
 
 from .device_memory import (  # isort: skip
-    FOREIGN, FULL, Chunk, Piece, add_piece, device_between_marks, device_end_mark, device_give_piece, device_lock,
-    device_make_mark, device_nothing, device_piece_of, device_take_piece, device_unlock,
+    FOREIGN, FULL, Chunk, Piece, add_piece, device_give_piece, device_lock,
+    device_piece_of, device_take_piece, device_unlock,
 )  # fmt: skip
 from .vulkan_commands import (  # isort: skip
     VulkanPage, vulkan_finish_locked, vulkan_flush, vulkan_is_kept, vulkan_open, vulkan_recorded, vulkan_room,
     vulkan_row, vulkan_wait_for,
 )  # fmt: skip
 from relax_mlir.targets.host.native.language import (  # isort: skip
-    I32, I64, NULL, U32, U64, Array, Ptr, Struct, clear, function_table, library_function, local_function, memcpy,
+    I32, I64, NULL, U32, U64, Array, Ptr, Struct, clear, library_function, local_function, memcpy,
     place_of, size_of, stack,
 )  # fmt: skip
 
@@ -157,7 +157,7 @@ def vulkan_forget(page: VulkanPage, row: Ptr) -> None:
         device_give_piece(Ptr(I64(piece.address)), page)
 
 
-# ---- functions that device.mlir calls ----
+# ---- functions that device.py calls ----
 
 
 @local_function
@@ -335,25 +335,8 @@ def exchange_staged(page: VulkanPage, buffer: I64, offset: I64, host: Ptr, size:
     return OK
 
 
-@local_function
-def mark(event: Array[I64], page: VulkanPage) -> I32:
-    """Store the time at which the host saw that all before was done."""
-    status = finish(page)
-    event[0] = now()
-    return status
-
-
-#: Functions in the order of slots 6 to 22 of device.mlir, where two slots are NULL because the table itself describes
-#: errors. The functions that grow and drop chunks follow, then the function that forgets recorded commands.
-table = function_table(
-    device_nothing, device_nothing, launch, take, give, write, read, copy_on_device, finish, finish, NULL, NULL,
-    device_make_mark, mark, device_nothing, device_between_marks, device_end_mark, grow, drop, vulkan_forget,
+#: Functions of device.py. The functions that grow and drop chunks, and that forget recorded commands, follow.
+vulkan_functions = device_functions(
+    "vulkan", grow, drop, vulkan_forget, launch=launch, allocate=take, free=give, write=write, read=read,
+    copy=copy_on_device, wait=finish,
 )  # fmt: skip
-
-
-@library_function
-def vulkan_functions(device: Ptr, arguments: Ptr, count: I32, result: AnyValue) -> I32:
-    """Return the address of the table."""
-    result.whole_kind = INT
-    result.address = table
-    return OK

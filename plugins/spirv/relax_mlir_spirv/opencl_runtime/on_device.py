@@ -32,7 +32,7 @@ _OPTIONAL = {9: ("f16", "cl_khr_fp16"), 10: ("f64", FLOATS_OF_64), 12: ("atomic 
 class OpenclProgram(PagedProgram):
     """State of a program on a device of OpenCL's loader."""
 
-    kind, dlpack_kind, table_name, statuses = KIND, 4, "__relax_opencl_functions", STATUSES
+    kind, dlpack_kind, statuses = KIND, 4, STATUSES
 
     @classmethod
     def devices(cls) -> list[str]:

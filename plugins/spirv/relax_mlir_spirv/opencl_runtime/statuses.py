@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from relax_mlir.runtime.devices import table_program
+
 from .. import paged
 
 NO_DEVICE, NO_PLATFORM = -1, -1001
@@ -30,4 +32,4 @@ STATUSES: tuple[tuple[int, str, str], ...] = (
 
 def status_text(status: int) -> str:
     """Return a status with its name."""
-    return paged.status_text(STATUSES, status)
+    return table_program.status_text(STATUSES, status)

@@ -30,7 +30,7 @@ _COMPUTE, _FULL_SUBGROUPS = 0x20, 2
 class VulkanProgram(PagedProgram):
     """State of a program on a device of Vulkan's loader."""
 
-    kind, dlpack_kind, table_name, statuses, has_graphs = KIND, 7, "__relax_vulkan_functions", STATUSES, True
+    kind, dlpack_kind, statuses, has_graphs = KIND, 7, STATUSES, True
 
     @classmethod
     def devices(cls) -> list[str]:

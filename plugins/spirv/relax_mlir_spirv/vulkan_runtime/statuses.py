@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from relax_mlir.runtime.devices import table_program
+
 from .. import paged
 
 OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, LOST = -1, -2, -4
@@ -30,4 +32,4 @@ STATUSES: tuple[tuple[int, str, str], ...] = (
 
 def status_text(status: int) -> str:
     """Return a status with its name."""
-    return paged.status_text(STATUSES, status)
+    return table_program.status_text(STATUSES, status)

@@ -252,13 +252,14 @@ def test_a_cpus_program_does_not_ask_for_the_driver(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_program_without_a_device_is_refused(fake: FakeDriver, doubling: Artifact) -> None:
-    from relax_mlir.runtime.executable import _find, _load_objects
+    from relax_mlir.runtime.code_functions import find_function
+    from relax_mlir.runtime.executable import _load_objects
 
     module = _load_objects(doubling.objects, doubling)
     with pytest.raises(ValueError, match=r"the program's device is not set: call __relax_set_device first"):
-        _find(module, "main")(X)
+        find_function(module, "main")(X)
     with pytest.raises(ValueError, match=r"__relax_set_device: expected, once, a pointer to 32 addresses"):
-        _find(module, "__relax_set_device")(1, 2)
+        find_function(module, "__relax_set_device")(1, 2)
 
 
 def test_the_memory_pool_keeps_freed_memory(fake: FakeDriver, doubling: Artifact) -> None:

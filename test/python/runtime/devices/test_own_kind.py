@@ -13,7 +13,7 @@ import pytest
 from device_programs import by_hand, double, launch
 from relax_mlir.runtime import device_kinds
 from relax_mlir.runtime.artifact import DeviceCode
-from relax_mlir.runtime.devices.device_program import DeviceProgram
+from relax_mlir.runtime.devices.table_program import TableProgram
 from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.manifest import Signature
 from relax_mlir.support.external_runtime import ExternalRuntime
@@ -24,7 +24,7 @@ _PLACE, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32
 _BROKEN = 7
 
 
-class ToyProgram(DeviceProgram):
+class ToyProgram(TableProgram):
     """Program with the host's memory, and with Python functions as kernels."""
 
     kind: ClassVar[str] = "toy"
@@ -50,39 +50,11 @@ class ToyProgram(DeviceProgram):
         take = function(_INT, _PLACE, _SIZE, _PLACE)(self._took)
         free = function(_INT, _PLACE, _PLACE)(lambda place, _: int(self.taken.pop(place) is None))
         self._held = [nothing, nothing, start, take, free, copy, copy, copy, nothing, nothing]
+        places = [ctypes.cast(callback, _PLACE).value or 0 for callback in self._held]
+        self.table_functions = [*places, *[0] * (17 - len(places))]
 
     def load(self, codes: Sequence[DeviceCode]) -> list[int]:
         return [1 + place for place, _ in enumerate(codes[0].kernels)]
-
-    @property
-    def label(self) -> str:
-        return self.name
-
-    @property
-    def context(self) -> int:
-        return 1
-
-    def functions(self) -> Sequence[int]:
-        places = [ctypes.cast(each, _PLACE).value or 0 for each in self._held]
-        return [*places, *[0] * (17 - len(places))]
-
-    def allocate(self, size: int) -> int:
-        place = ctypes.c_void_p()
-        self._took(ctypes.addressof(place), size, 0)
-        self._undo.append(lambda: self.taken.pop(place.value or 0))
-        return place.value or 0
-
-    def allocate_shared(self, size: int) -> tuple[int, int]:
-        place = self.allocate(size)
-        return place, place
-
-    def write(self, to: int, source: int, size: int) -> None:
-        self._copied(to, source, size)
-
-    read = copy = write
-
-    def wait(self) -> None:
-        pass
 
     def _copied(self, to: int, source: int, size: int) -> int:
         ctypes.memmove(to, source, size)
