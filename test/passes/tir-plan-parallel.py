@@ -2,7 +2,7 @@
 # RUN: graphs %s | relax-opt - --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=4}' --print-script | FileCheck %s
 # RUN: graphs %s | relax-opt - --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=4}' --tir-apply-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=4}' | FileCheck %s --check-prefix=APPLIED
 # RUN: graphs %s | relax-opt - --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=1}' --print-script | FileCheck %s --check-prefix=ALONE
-"""Parallel loops and their grains: usually the outermost loop with steps for all threads."""
+"""Parallel loops and their grains: the loop with the shortest estimated time, usually the outermost one."""
 
 # ALONE-NOT: parallel
 
@@ -33,6 +33,16 @@ def product(A: f32[512, 512], B: f32[512, 4096], C: f32[512, 4096]) -> f32[512, 
 @T.prim_func(attrs={"tir.op_pattern": "out_ewise_fusable"})
 def tall(A: f32[4096, 512], B: f32[512, 128], C: f32[4096, 128]) -> f32[4096, 128]:
     for i, j, k in T.grid(4096, 128, T.reduce(512)):
+        C[i, j] = C[i, j] + A[i, k] * B[k, j]
+    return C
+
+
+# Four steps of columns are one region with an even share for each core. Rows have 15 grains, but in four regions.
+# CHECK-LABEL: def even(
+# CHECK: T.grid(256, 256, T.reduce(256), annotations={"tir.plan": "order 1 0 2; {{.*}}; parallel 1: 64; rule matmul"}):
+@T.prim_func(attrs={"tir.op_pattern": "out_ewise_fusable"})
+def even(A: f32[256, 256], B: f32[256, 256], C: f32[256, 256]) -> f32[256, 256]:
+    for i, j, k in T.grid(256, 256, T.reduce(256)):
         C[i, j] = C[i, j] + A[i, k] * B[k, j]
     return C
 

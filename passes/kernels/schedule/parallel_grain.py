@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ....bindings.mlir import ir
 from ....bindings.navigation import operations_of
@@ -23,6 +24,8 @@ from .plan import Parallel, Plan, points_of_step
 
 #: Grains for each core: a busy core leaves most of its share to others.
 _GRAINS_OF_CORE = 8
+#: Time to share a loop among threads, in nanoseconds.
+_REGION = 18_000
 #: Throughput of a core per nanosecond: vector operations, and bytes from memory.
 OPERATIONS, BYTES = 6, 16
 #: Assumed size of a loop with a dynamic size. The decision to share a loop is made again at run time.
@@ -33,16 +36,19 @@ def with_threads(op: StructuredOp, plan: Plan, machine: Machine) -> Plan:
     """Add the parallel loop to a plan if sharing pays off."""
     if machine.cores == 1:
         return plan
-    shares = [(dim, share) for dim in plan.order if (share := _share(op, plan, dim, machine)) is not None]
-    # Usually the outermost loop is shared, which gives the fewest regions. An inner loop is shared if the outer one has
-    # hardly more steps than threads. That may also be so for unknown sizes: a batch often has one element.
-    known, unknown = 4 * machine.cores, 2 * machine.cores
-    found = [(min(grains, known if op.sizes[dim] is not None else unknown), new) for dim, (grains, new) in shares]
-    return max(found, key=lambda each: each[0], default=(0, plan))[1]
+    shares = [share for dim in plan.order if (share := _share(op, plan, dim, machine)) is not None]
+    return min(shares, key=lambda share: share.nanoseconds, default=_Share(plan, 0.0)).plan
 
 
-def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[int, Plan] | None:
-    """Return the number of grains and the plan, if threads share a loop; None if sharing does not pay off."""
+class _Share(NamedTuple):
+    """Plan with a parallel loop, and its estimated time."""
+
+    plan: Plan
+    nanoseconds: float
+
+
+def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> _Share | None:
+    """Return the plan in which threads share a loop, or None if sharing does not pay off."""
     if not can_be_shared(op, dim) or dim in dict(plan.blocks) or fills_border(op):
         return None
     around = [each for each in plan.order[: plan.order.index(dim)] if op.sizes[each] != 1]
@@ -58,11 +64,22 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
     if (grain := max(math.ceil(LEAST_GRAIN * steps / work), math.ceil(steps / most_grains))) >= steps:
         return None
     grain = _even(steps, grain, machine)
-    grains, points = math.ceil(steps / grain), grain * step
+    points = grain * step
+    # A batch of unknown size often has one element: its loop counts as two grains for each core.
+    grains = min(math.ceil(steps / grain), most_grains if op.sizes[dim] is not None else 2 * machine.cores)
+    time = regions * (_REGION + work * _busiest_share(grains, machine.cores))
     if is_cut:
-        return grains, replace(plan, blocks=((dim, points), *plan.blocks), parallel=Parallel(dim, points))
+        return _Share(replace(plan, blocks=((dim, points), *plan.blocks), parallel=Parallel(dim, points)), time)
     is_known = all(op.sizes[each] is not None for each in plan.order[plan.order.index(dim) :])
-    return grains, replace(plan, parallel=Parallel(dim, points if is_known else None))
+    return _Share(replace(plan, parallel=Parallel(dim, points if is_known else None)), time)
+
+
+def _busiest_share(grains: int, cores: int) -> float:
+    """Return the share of the work that the last thread to end does.
+
+    With fewer grains, a thread that loses its core for a while leaves less to others.
+    """
+    return math.ceil(grains / cores) / grains * (1 + cores / (_GRAINS_OF_CORE * grains))
 
 
 def _even(steps: int, grain: int, machine: Machine) -> int:
