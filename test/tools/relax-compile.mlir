@@ -10,6 +10,12 @@
 // RUN: relax-run %t.rxa --shape x:3,4 | FileCheck %s --check-prefix=TABLE
 // RUN: cat %t.ir/*-fuse.mlir | FileCheck %s --check-prefix=TIR
 
+// The second program comes from the cache. Features leave this machine's cores.
+// RUN: relax-compile %s -o %t.rxa --target=llvm{cpu=x86-64-v3} 2>&1 | FileCheck %s --check-prefix=CORES
+// RUN: relax-compile %s -o %t.rxa --target=llvm{cpu=x86-64-v3} 2>&1 | FileCheck %s --check-prefix=CORES
+// RUN: relax-compile %s -o %t.rxa --target='llvm{cpu=x86-64-v3 cores=2}' 2>&1 | FileCheck %s --allow-empty --check-prefix=NOTHING
+// RUN: relax-compile %s -o %t.rxa --target=llvm{features=-avx512bf16} 2>&1 | FileCheck %s --allow-empty --check-prefix=NOTHING
+
 // RUN: relax-compile %s -o %t.rxa -v 2>&1 | FileCheck %s --check-prefix=TIMES
 
 // RELAX: relax.tanh
@@ -24,6 +30,8 @@
 // LLVM-NOT: func.func
 
 // NOTHING-NOT: {{.}}
+
+// CORES: relax-compile: note: the code is for 4 cores: cores= is not given
 
 // TABLE-LABEL: output{{ +}}dtype{{ +}}shape{{ +}}min{{ +}}max{{ +}}mean
 // TABLE-NEXT: squares{{ +}}float32{{ +}}(3, 4){{ +}}

@@ -91,7 +91,7 @@ def test_an_artifact_of_a_model(tanh: Path, tmp_path: Path) -> None:
     assert out.read_bytes() == first
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O3", "-O=1", "--target=llvm{cpu=x86-64-v3}"])
+@pytest.mark.parametrize("level", ["-O0", "-O3", "-O=1", "--target=llvm{cpu=x86-64-v3 cores=4}"])
 def test_options_of_code(level: str, tanh: Path, tmp_path: Path) -> None:
     made(tanh, "-o", tmp_path / "out.rxa", level)
     assert (tmp_path / "out.rxa").stat().st_size > 1000
@@ -163,7 +163,7 @@ def test_libraries_print_nothing(tmp_path: Path) -> None:
 def test_assembly(tanh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite")
     assert "__tvm_ffi_main:" in made(tanh, "--emit=asm")
-    assert "\tret\n" in made(tanh, "--emit=asm", "--target=llvm{triple=aarch64-linux-gnu}")
+    assert "\tret\n" in made(tanh, "--emit=asm", "--target=llvm{triple=aarch64-linux-gnu cores=4}")
     monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
     assert "assembly needs llvmlite: pip install relax-mlir[cross]" in refused(tanh, "--emit=asm")
 
