@@ -298,6 +298,17 @@ def test_after_a_fork_the_child_has_threads_of_its_own(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("0 True\n", "", 0)
 
 
+def test_results_are_right_on_fewer_and_on_other_cores(tmp_path: Path) -> None:
+    """Start four threads on one core, and change the affinity between calls."""
+    done = run(tmp_path, """
+        cores = sorted(os.sched_getaffinity(0))
+        for allowed in (cores[:1], cores, cores[-1:], cores):
+            os.sched_setaffinity(0, allowed)
+            assert all(works() for _ in range(3))
+    """)  # fmt: skip
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
 @pytest.mark.parametrize("what", ["fails", "finds"])
 def test_a_child_does_what_others_did_at_the_fork(tmp_path: Path, what: str) -> None:
     """Fork while other threads hold locks of errors and of the loader: a child could not release them."""
