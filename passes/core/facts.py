@@ -160,6 +160,14 @@ class ScheduleFact(Fact):
 
 
 @dataclass(eq=False, repr=False)
+class DeclinedPlansFact(Fact):
+    """On request: the plan rules that declined a reduction of a kernel before another rule chose its plan."""
+
+    kernel: str
+    declined: Sequence[Mapping[str, str]]
+
+
+@dataclass(eq=False, repr=False)
 class LoopsFact(Fact):
     """Loop plan of one operation of a kernel. `reason` explains plain loops."""
 

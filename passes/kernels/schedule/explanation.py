@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....support.registry import table
-from ...core.facts import ScheduleFact
+from ...core.facts import DeclinedPlansFact, ScheduleFact
 
 _Fact = Mapping[str, Any]
 
 
 def explain(facts: Sequence[Mapping[str, object]]) -> str:
-    """Return two tables: the rule and the intrinsics of each kernel, and the reasons why others are unused.
+    """Return two tables: the rule and the intrinsics of each kernel, and the reasons why others and plans are unused.
 
     The facts come from a Journal(schedules=True).
     """
     kernels = [fact for fact in facts if fact["kind"] == ScheduleFact.kind]
-    return _kernel_table(kernels) + _unused_table(kernels)
+    plans = [fact for fact in facts if fact["kind"] == DeclinedPlansFact.kind]
+    return _kernel_table(kernels) + _unused_table([*kernels, *plans])
 
 
 def _kernel_table(kernels: Sequence[_Fact]) -> str:
@@ -31,9 +32,9 @@ def _kernel_table(kernels: Sequence[_Fact]) -> str:
     return table(*rows) + "\n"
 
 
-def _unused_table(kernels: Sequence[_Fact]) -> str:
-    rows: list[Sequence[str]] = [("not used", "kernel", "why")]
-    for fact in kernels:
+def _unused_table(reasons: Sequence[_Fact]) -> str:
+    rows: list[tuple[str, ...]] = [("not used", "kernel", "why")]
+    for fact in reasons:
         rows += [(each["schedule"], fact["kernel"], f"declined: {each['reason']}") for each in fact["declined"]]
-        rows += [(each["name"], fact["kernel"], each["reason"]) for each in fact["unused"]]
-    return table(*rows) + "\n" if len(rows) > 1 else ""
+        rows += [(each["name"], fact["kernel"], each["reason"]) for each in fact.get("unused", ())]
+    return table(*dict.fromkeys(rows)) + "\n" if len(rows) > 1 else ""

@@ -8,13 +8,15 @@ from dataclasses import replace
 
 from ....bindings.ir import Operation
 from ....bindings.mlir import ir
-from ....bindings.navigation import body_of
+from ....bindings.navigation import body_of, innermost, symbol_name
 from ....bindings.pass_manager import run_upstream
 from ....bindings.rewriting import Decline, blaming_at, located_error
 from ....dialects.core.ir_attributes import PLAN, UNPLANNED
 from ....emit.groups import fill_of
 from ....emit.structured import StructuredOp, analyze, structured_ops
 from ....targets.core.machine import Machine
+from ...core.facts import DeclinedPlansFact
+from ...core.journal import Journal
 from .epilogue import check_lanes, keeps_results, producer_of, with_epilogue
 from .loop_collapsing import join, joinable
 from .parallel_grain import with_threads
@@ -89,7 +91,7 @@ def first_plan(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) ->
     """
     loops = kept_apart(op, joinable(op))
     joined = join(op, loops)
-    reasons = []
+    declined: list[dict[str, str]] = []
     for rule in rules:
         try:
             with blaming_at(f"the plan rule '{rule.name}'", rule.function, op.operation, Decline):
@@ -97,10 +99,13 @@ def first_plan(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) ->
             plan = replace(plan, rule=rule.name, loops=_inlined(plan, loops))
             _require_order(op, plan, rule)
             is_shared = plan.parallel is not None or plan.threads
+            if op.reductions and (journal := Journal.active()) is not None and journal.explains_schedules:
+                kernel = symbol_name(innermost(op.operation, "func.func"))
+                journal.add(DeclinedPlansFact(kernel, declined))
             return joined, plan if is_shared else with_threads(joined, plan, machine)
         except Decline as decline:
-            reasons.append(decline.reason)
-    raise Decline("; ".join(dict.fromkeys(reasons)) or "the target has no plan rules")
+            declined.append({"schedule": f"plan {rule.name}", "reason": decline.reason})
+    raise Decline("; ".join(dict.fromkeys(plan["reason"] for plan in declined)) or "the target has no plan rules")
 
 
 def _require_order(op: StructuredOp, plan: Plan, rule: PlanRule) -> None:

@@ -25,8 +25,8 @@ def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
     if not machine.dots:
         raise Decline("the machine has no instruction for sums of products of narrow numbers")
     check_contraction(op)
-    check_free(op)
     instructions = instructions_for(op, machine)
+    check_free(op)
     if instructions[0].by_halves:
         machine = replace(machine, registers=machine.registers - _HALVES)
     vector = vector_across(op)
