@@ -73,6 +73,7 @@ class Site(NamedTuple):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     bytes: int | None = None
+    engine: str = ""
 
 
 class Recorded(NamedTuple):
@@ -222,7 +223,8 @@ def _sites(entry: Fields, function: str) -> tuple[Site, ...]:
     nodes = [_texts(sites, name, list, NoneType) for name in ("nodes", "node_operators")]
     types = [_texts(sites, name, list, NoneType) for name in ("inputs", "outputs")]
     moved = _column(sites, "bytes", int, NoneType)
-    return tuple(map(Site._make, zip(places, names, *nodes, operators, mains, *types, moved, strict=True)))
+    engines = [engine or "" for engine in _column(sites, "engine", str, NoneType)]
+    return tuple(map(Site._make, zip(places, names, *nodes, operators, mains, *types, moved, engines, strict=True)))
 
 
 def _column(objects: Sequence[Mapping[str, object]], name: str, *kinds: type) -> list[Any]:

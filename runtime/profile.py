@@ -44,6 +44,8 @@ class KernelTime:
     outputs: tuple[str, ...]
     #: Bytes of inputs and outputs; None if sizes differ from call to call.
     bytes: int | None
+    #: Kinds of instructions, joined by +, or the codegen of a part. "" if unknown, as on GPUs.
+    engine: str
     calls: int
     seconds: float
     share: float
@@ -141,29 +143,34 @@ def profile_text(profile: Profile, width: int | None = None) -> str:
     unit, factor = ("ms", 1e3) if profile.profiled_seconds >= 1e-3 else ("us", 1e6)
     called = [kernel for kernel in profile.kernels if kernel.calls]
     lines_of = [line for each in called for line in _lines(each)]
-    numbers = [_numbers(share, seconds * factor, calls) for _, _, share, seconds, calls in lines_of]
+    numbers = [_numbers(share, seconds * factor, calls) for _, _, share, seconds, calls, _ in lines_of]
     numbers.append(_numbers(profile.between_share, profile.between_seconds * factor, ""))
     numbers.append(_numbers(1.0, profile.profiled_seconds * factor, str(sum(each.calls for each in called))))
-    room = _room(width, ["share", unit, "calls"], numbers)
+    head = ["share", unit, "calls"]
+    if any(engines := [engine for *_, engine in lines_of]):  # unknown on GPUs
+        longest = max(map(len, [*engines, "engine"]))
+        columns = zip([head, *numbers], ["engine", *engines, "", ""], strict=True)
+        head, *numbers = ([*cells, engine.ljust(longest)] for cells, engine in columns)
+    room = _room(width, head, numbers)
     names = [name for name, *_ in lines_of]
     longest = max(map(len, [*names, "kernel"]))
     kept = longest if room is None else min(longest, max(_LEAST_TEXT, room // 2))
     left = None if room is None else max(_LEAST_TEXT, room - kept - len(_GAP))
     texts = [f"{_cut_end(name, kept).ljust(kept)}{_GAP}{_nodes(nodes, left)}" for name, nodes, *_ in lines_of]
     texts += [_BETWEEN if room is None else _cut_end(_BETWEEN, room), "total"]
-    lines = _table(["share", unit, "calls"], numbers, f"{'kernel'.ljust(kept)}{_GAP}nodes", texts)
+    lines = _table(head, numbers, f"{'kernel'.ljust(kept)}{_GAP}nodes", texts)
     lines += _idle(len(profile.kernels) - len(called))
     return "\n".join([*lines, "", *_operators(profile, unit, factor), "", _cost(profile, unit, factor), ""])
 
 
-def _lines(kernel: KernelTime) -> list[tuple[str, tuple[str, ...], float, float, str]]:
-    """Return names, nodes, shares, seconds and calls of a kernel, or of a part and its steps."""
+def _lines(kernel: KernelTime) -> list[tuple[str, tuple[str, ...], float, float, str, str]]:
+    """Return names, nodes, shares, seconds, calls and engines of a kernel, or of a part and its steps."""
     name = f"{kernel.codegen}: {kernel.kernel}" if kernel.codegen else kernel.kernel
-    lines = [(name, kernel.nodes, kernel.share, kernel.seconds, str(kernel.calls))]
-    lines += [(f"  {step.name}", step.nodes, step.share, step.seconds, str(step.calls)) for step in kernel.steps]
+    lines = [(name, kernel.nodes, kernel.share, kernel.seconds, str(kernel.calls), kernel.engine)]
+    lines += [(f"  {step.name}", step.nodes, step.share, step.seconds, str(step.calls), "") for step in kernel.steps]
     if kernel.steps and kernel.seconds:
         rest = kernel.between_steps
-        lines.append((f"  {BETWEEN_STEPS}", (), kernel.share * rest / kernel.seconds, rest, ""))
+        lines.append((f"  {BETWEEN_STEPS}", (), kernel.share * rest / kernel.seconds, rest, "", ""))
     return lines
 
 

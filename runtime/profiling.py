@@ -140,7 +140,8 @@ def _summary(
     for site, *figures in rows:
         time_of_site = KernelTime(*site[1:], *figures)
         codegen, steps_of_part = parts.get(site.name, ""), of_parts.get(site.place, ())
-        kernels.append(replace(time_of_site, codegen=codegen, steps=steps_of_part))
+        engine = codegen or site.engine
+        kernels.append(replace(time_of_site, engine=engine, codegen=codegen, steps=steps_of_part))
     kernels.sort(key=lambda kernel: -kernel.seconds)
     unprofiled = _mean(_middle(plain, key=lambda each: each))
     called = [(kernel.kernel, kernel.seconds / kernel.calls) for kernel in kernels if kernel.calls]

@@ -155,6 +155,8 @@ OPERATOR = _row(
 #: Main operator of a fused function.
 MAIN_OPERATOR = _row("relax.main_operator", _FUNCTIONS, _TEXT, "tir-fuse -> tir-plan, relax-lower-calls")
 
+#: Kinds of a PrimFunc's instructions, for profiles: "AMX+AVX-512".
+ENGINE = _row("tir.engine", _FUNCTIONS, _TEXT, "llvm, tir-apply-plan -> relax-lower-calls")
 #: Facts about a separately compiled kernel that the rest of the program needs, on the kernel's stub.
 CONTRACT = _row(
     "relax.contract", _FUNCTIONS, _DICTIONARY, "llvm -> relax-plan-memory, relax-lower-calls, host-lower-errors, llvm"
@@ -354,7 +356,7 @@ WRITTEN = _row("relax.written", _FUNCTIONS, _INTEGERS, "relax-lower-calls -> hos
 #: Facts about a kernel call in a graph, for profiles. `nodes` and `node_operators`: origin of the call (node names in a
 #: model with "onnx.Conv", or places in a file with ""). `operators` and `main`: the computed operators, and the main
 #: one. `inputs` and `outputs`: types as "f32[n,4]". `bytes`: bytes of all tensors, each counted once, only if every
-#: size is known.
+#: size is known. `engine`: the PrimFunc's `tir.engine`.
 SITE = _row("relax.site", _CALLS, _DICTIONARY, "relax-lower-calls -> host-profile-kernels", "host-profile-kernels")
 #: Element types of the operands with signedness, which memrefs lack.
 PACKED_DTYPES = _row("tir.dtypes", _PACKED, _TEXTS, "relax-lower-calls -> host-lower-packed", "host-lower-packed")

@@ -12,6 +12,7 @@ from ...emit.structured import structured_ops
 from ...targets.core.machine_pass import MachinePass
 from ..core.registry import register_pass
 from .schedule.applying import apply_plans
+from .schedule.engines import note_engine
 
 
 @register_pass
@@ -26,6 +27,7 @@ class TirApplyPlan(MachinePass):
 
     def run(self, op: Operation) -> None:
         for function in prim_funcs_in(op):
+            note_engine(function, self.machine)
             operations = structured_ops(function, named=True)
             if any(PLAN in operation.attributes or UNPLANNED in operation.attributes for operation in operations):
                 apply_plans(function, operations, self.machine)

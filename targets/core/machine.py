@@ -11,6 +11,21 @@ ORDINARY_CACHES = (32 << 10, 512 << 10)
 ORDINARY_CORES = 4
 #: Architectures that have a fused multiply-add wherever they have floating-point numbers.
 _ALWAYS_FUSED = ("aarch64", "riscv64")
+#: Names for readers of functions and instructions that sum products, by parts of their symbols. The first match counts.
+_ENGINES = {"LAPACKE": "LAPACK", "x86.tdp": "AMX", "avx512bf16": "AVX-512 BF16", "vpdp": "VNNI", "pmadd": "pmaddwd",
+            "bfdot": "bfdot", "usdot": "i8mm", "neon.sdot": "dotprod", "neon.udot": "dotprod"}  # fmt: skip
+#: Names for readers of vector instructions: the required feature, and the bytes of a vector that make use of it.
+_VECTORS = {
+    "x86_64": (("avx512f", 64, "AVX-512"), ("avx2", 32, "AVX2"), ("sse2", 0, "SSE")),
+    "aarch64": (("neon", 0, "NEON"),),
+    "riscv64": (("v", 0, "V"),),
+}
+SCALAR = "scalar"
+
+
+def engine_of(symbol: str) -> str:
+    """Return the name for readers of a function or instruction that sums products, or "" for others."""
+    return next((engine for part, engine in _ENGINES.items() if part in symbol), "")
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,13 @@ class Machine:
         """Describe what plans depend on, for readers."""
         caches = ",".join(f"{size >> 10}K" for size in self.caches) or "none"
         return f"{self.architecture}, vectors of {self.vector_bytes} bytes, caches {caches}, cores {self.cores}"
+
+    @property
+    def vector_engine(self) -> str:
+        """Return the name for readers of the vector instructions."""
+        rows = _VECTORS.get(self.architecture, ()) if self.has_vectors else ()
+        fitting = (name for feature, size, name in rows if feature in self.features and size <= self.vector_bytes)
+        return next(fitting, SCALAR)
 
     @property
     def has_fused_multiply_add(self) -> bool:

@@ -21,7 +21,7 @@ func.func @matmul(%a: tensor<60x32xf32>, %b: tensor<32x64xf32>, %out: tensor<60x
 // The sequence that a function names runs on it, and is gone afterwards: no code can be made of it.
 // CHECK: module attributes {transform.with_named_sequence}
 // CHECK-NOT: transform.named_sequence
-// CHECK: func.func @own({{.*}} attributes {tir.prim_func} {
+// CHECK: func.func @own({{.*}} attributes {tir.engine = "scalar", tir.prim_func} {
 // CHECK: scf.for {{.*}} step %c8
 // CHECK: linalg.generic {{.*}} tensor<8xf32>
 module attributes {transform.with_named_sequence} {

@@ -12,7 +12,7 @@ from ....bindings.mlir import i64_attribute, ir, string_array
 from ....bindings.navigation import symbol_name, text_in
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo
-from ....dialects.core.ir_attributes import MAIN_OPERATOR, OPERATOR
+from ....dialects.core.ir_attributes import ENGINE, MAIN_OPERATOR, OPERATOR
 from ....emit.memrefs import MOST_BYTES
 from ...core.facts import types_of
 from .planned_buffer import dims_of, storage_bytes
@@ -30,6 +30,8 @@ def call_site(op: Operation, kernel: Operation | None) -> Attribute:
         "inputs": string_array(types_of(op.operands)),
         "outputs": string_array(types_of(op.results)),
     }
+    if kernel is not None and ENGINE in kernel.attributes:
+        site["engine"] = kernel.attributes[ENGINE]
     moved = _bytes_moved(list(dict.fromkeys([*op.operands, *op.results])))
     if moved is not None and moved < MOST_BYTES:
         site["bytes"] = i64_attribute(moved)

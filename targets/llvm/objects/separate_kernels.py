@@ -26,6 +26,7 @@ from ....dialects.tir.prim_func import prim_funcs_in
 from ....passes.core.pipeline import Pipeline
 from ....passes.core.stages import TARGET_PLACE, Stage
 from ....passes.kernels.schedule.constant_arguments import callers_in
+from ....passes.kernels.schedule.engines import note_engine
 from ....passes.memory.lower_calls.separate_kernel import overwrites_of
 from ....passes.memory.tir_bufferize import is_on_tensors
 from ....runtime.cpu import host_caches, host_cores
@@ -35,7 +36,7 @@ from ...core.code_options import CodeOptions
 from ...host.passes.host_call_parallel import THREAD_TABLE
 from ...host.passes.host_name_functions import name_in_program
 from ...host.units import find_function
-from .code_target import code_target
+from .code_target import code_target, machine_of
 from .unit_compiler import KIND, SeparateKernels, UnitCompiler
 from .units import DIVISIBLE, NOTES, Unit, kernel_units, readable_name
 
@@ -132,7 +133,8 @@ class _Separation:
     ) -> None:
         self._module, self._cache = module, options.cache
         self._passes = passes
-        self._compiler = UnitCompiler(code_target(target), options)
+        code = code_target(target)
+        self._compiler = UnitCompiler(code, options)
         self._rules = extensions_digest()
         self._found = SeparateKernels(self._compiler)
         machine = host_caches(), host_cores(), self._compiler.identity.decode()
@@ -140,6 +142,7 @@ class _Separation:
         self._shared = json.dumps(shared).encode()
         self._by_key: dict[str, list[Operation]] = {}
         for function in candidates:
+            note_engine(function, machine_of(code))  # the stub has no plans
             self._by_key.setdefault(self._key(function), []).append(function)
 
     def run(self) -> SeparateKernels:

@@ -82,6 +82,7 @@ def two_steps(report: Any) -> None:
 def test_steps_of_a_profile(program: Executable, telling: Any) -> None:
     telling(two_steps)
     profile = program.profile("main", X, repeat=4)
+    assert part(profile).engine == part(profile).codegen
     npu = part(profile)
     assert (npu.codegen, npu.nodes) == ("npu", ("the_exp",))
     assert [(each.name, each.nodes, each.calls) for each in npu.steps] == [

@@ -19,6 +19,7 @@ from relax_mlir.runtime import ArtifactError, Executable
 from relax_mlir.runtime.manifest import Site, parse_signature
 from relax_mlir.runtime.profile import Profile, profile_text
 from relax_mlir.runtime.profiling import SWITCH, _summary, profile_calls
+from relax_mlir.targets.core.registry import parse_target
 from scipy.stats import trim_mean
 
 import relax_mlir as rx
@@ -143,9 +144,11 @@ def test_profiles_describe_kernels(program: Executable) -> None:
     assert (inner.nodes, inner.node_operators) == (("inner",), ("onnx.CumSum",))
     assert (inner.inputs, inner.outputs, inner.bytes) == (("f32[4]",), ("f32[4]",), 32)
     assert rows["taken"].node_operators == ()
+    vectors = rx.find_backend("llvm").machine(parse_target("llvm")).vector_engine
+    assert (inner.engine, rows["taken"].engine) == ("scalar", vectors)
     after, hooked = sorted(program.profile("packed", ONES, repeat=1).kernels, key=lambda each: each.kernel)
     assert (after.kernel, hooked.kernel) == ("cumsum", "test_profile.hook")
-    assert hooked.main_operator == "relax.call_dps_packed"
+    assert (hooked.main_operator, hooked.engine) == ("relax.call_dps_packed", "")
 
 
 def test_times_are_where_they_are_spent(program: Executable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +310,9 @@ def test_tables(program: Executable) -> None:
     lines = text.splitlines()
     table = lines[: lines.index("")]
     assert max(map(len, table)) <= 80
-    assert table[0].split() == ["share", "us", "calls", "kernel", "nodes"]
+    assert table[0].split() == ["share", "us", "calls", "engine", "kernel", "nodes"]
+    unknown = [dataclasses.replace(kernel, engine="") for kernel in kernels]
+    assert " engine " not in str(dataclasses.replace(profile, kernels=tuple(unknown)))
     assert "xend +2" in table[1]
     assert "k..." in table[1]
     assert "between kernels: checks" in table[-3]

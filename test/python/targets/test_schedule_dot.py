@@ -153,6 +153,43 @@ def test_the_instructions_of_a_cpu(target: str, instructions: list[str]) -> None
         assert found == ({instruction} if instruction else set())
 
 
+@pytest.mark.parametrize(
+    ("target", "engines"),
+    [
+        ("llvm{cpu=sapphirerapids}", ["AMX", "AMX", "AMX"]),
+        ("llvm{cpu=sapphirerapids features=-amx-tile}", ["AVX-512 BF16", "VNNI", "VNNI"]),
+        ("llvm{cpu=sapphirerapids numerics=same}", ["AVX-512", "AMX", "AMX"]),
+        ("llvm{cpu=haswell}", ["AVX2", "pmaddwd", "pmaddwd"]),
+        ("llvm{triple=x86_64-linux-gnu}", ["SSE", "pmaddwd", "pmaddwd"]),
+        ("llvm{cpu=neoverse-v1 triple=aarch64-linux-gnu}", ["bfdot", "i8mm", "dotprod"]),
+        ("llvm{cpu=generic triple=aarch64-linux-gnu}", ["NEON", "NEON", "NEON"]),
+        ("llvm{cpu=sifive-x280 triple=riscv64-linux-gnu}", ["V", "V", "V"]),
+        ("llvm{triple=riscv64-linux-gnu}", ["scalar", "scalar", "scalar"]),
+    ],
+)
+def test_kernels_name_their_engine(target: str, engines: list[str]) -> None:
+    for (first, second, sums), engine in zip((TYPES[0], TYPES[1], TYPES[3]), engines, strict=True):
+        module = product(narrow((64, 64), first, 1), narrow((64, 64), second, 2), sums)
+        text = str(rx.lower(module, target, pipeline=rx.stages(target).until("apply")))
+        assert re.findall(r'tir.engine = "(.*?)"', text) == [engine]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "options", "reason"),
+    [
+        ("float32", "cpu=sapphirerapids", "its factors are not narrow numbers that it widens, but f32"),
+        ("bfloat16", "cpu=icelake-server", "no instruction for sums of products of bf16 and bf16 in f32"),
+        ("bfloat16", "cpu=sapphirerapids numerics=same", "dot products of floats add in an order of their own"),
+    ],
+)
+def test_the_journal_explains_why_a_better_engine_is_unused(dtype: str, options: str, reason: str) -> None:
+    module = product(*(narrow((64, 64), "int8", seed).astype(dtype) for seed in (1, 2)), "float32")
+    with rx.Journal(schedules=True).recording() as journal:
+        rx.lower(module, f"llvm{{{options}}}")
+    rows = [line for line in rx.schedules.explain(journal.facts).splitlines() if line.startswith("plan dot")]
+    assert len(rows) == 1 and "matmul" in rows[0] and reason in rows[0]
+
+
 def test_constants_lie_in_groups() -> None:
     for first, second, sums in TYPES:
         text = planned(
