@@ -108,7 +108,7 @@ def factor_kinds(op: StructuredOp) -> tuple[dict[int, str], str]:
         widening = made_by(factor, *_KINDS)
         argument = None if widening is None else widening.operands[0]
         if widening is None or argument not in list(op.block.arguments) or use_count(argument) != 1:
-            raise Decline(f"its factors are not narrow numbers that it widens, but {factor.type}")
+            raise Decline("its factors are not widened elements")
         kinds[argument.arg_number] = _kind(widening.name, argument.type)
     if len(kinds) != 2 or max(kinds) >= op.input_count:
         raise Decline("its factors are not of two inputs")

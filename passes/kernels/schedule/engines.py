@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from ....bindings.ir import Operation
+from collections.abc import Iterator
+
+from ....bindings.ir import Block, Operation
 from ....bindings.mlir import ir, string_value
-from ....bindings.navigation import callee_of, operations_in
+from ....bindings.navigation import body_of, callee_of, operations_of
 from ....bindings.rewriting import Decline
 from ....dialects.core.ir_attributes import ENGINE, PLAN, UNPLANNED
 from ....emit.structured import analyze
@@ -22,8 +24,18 @@ def note_engine(function: Operation, machine: Machine) -> None:
     """Name the engines of a planned PrimFunc in an attribute, in the order of their first use."""
     if ENGINE in function.attributes:
         return
-    engines = dict.fromkeys(filter(None, (_engine(op, machine) for op in operations_in(function))))
+    engines = dict.fromkeys(filter(None, _engines(body_of(function), machine)))
     function.attributes[ENGINE] = ir.StringAttr.get("+".join(engines) or SCALAR, function.context)
+
+
+def _engines(block: Block, machine: Machine) -> Iterator[str]:
+    """Yield the engines of operations, without the bodies of structured operations."""
+    for op in operations_of(block):
+        yield _engine(op, machine)
+        if PLAN not in op.attributes and UNPLANNED not in op.attributes:
+            for region in op.regions:
+                for inner in region.blocks:
+                    yield from _engines(inner, machine)
 
 
 def _engine(op: Operation, machine: Machine) -> str:

@@ -137,12 +137,13 @@ class _Separation:
         self._compiler = UnitCompiler(code, options)
         self._rules = extensions_digest()
         self._found = SeparateKernels(self._compiler)
-        machine = host_caches(), host_cores(), self._compiler.identity.decode()
-        shared = [_FORMAT, machine, list(passes), self._rules, _attributes_of(module.operation)]
+        here = host_caches(), host_cores(), self._compiler.identity.decode()
+        shared = [_FORMAT, here, list(passes), self._rules, _attributes_of(module.operation)]
         self._shared = json.dumps(shared).encode()
         self._by_key: dict[str, list[Operation]] = {}
+        machine = machine_of(code)
         for function in candidates:
-            note_engine(function, machine_of(code))  # the stub has no plans
+            note_engine(function, machine)  # the stub has no plans
             self._by_key.setdefault(self._key(function), []).append(function)
 
     def run(self) -> SeparateKernels:

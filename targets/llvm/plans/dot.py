@@ -25,8 +25,11 @@ def plan_dot(op: StructuredOp, machine: Machine) -> Plan:
     if not machine.dots:
         raise Decline("the machine has no instruction for sums of products of narrow numbers")
     check_contraction(op)
-    instructions = instructions_for(op, machine)
+    kind = str(op.block.arguments[0].type)
+    if "f" in kind and all(dot.left != kind for dot in machine.dots):  # floats without an instruction may state orders
+        raise Decline(f"the machine has no instruction for sums of products of {kind}")
     check_free(op)
+    instructions = instructions_for(op, machine)
     if instructions[0].by_halves:
         machine = replace(machine, registers=machine.registers - _HALVES)
     vector = vector_across(op)

@@ -32,9 +32,9 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
     if not (sides := {dot.rows for dot in machine.dots if dot.rows > 1}):
         raise Decline("the machine has no tiles")
     check_contraction(op)
+    check_free(op)
     kinds, _ = factor_kinds(op)
     (instruction, *_) = instructions_for(op, machine, rows=max(sides))
-    check_free(op)
     vector = output_vector(op)
     rows = row_loop(op, vector)
     columns = [operand for operand in kinds if op.uses(operand, vector)]
