@@ -61,9 +61,8 @@ class Cpu(NamedTuple):
     def of_debian(self) -> Tools | None:
         """Return Debian's tools, or None where one is missing."""
         compiler, emulator = f"{self.kind}-linux-gnu-gcc", f"qemu-{self.kind}"
-        if shutil.which(compiler) is None or shutil.which(emulator) is None:
-            return None
-        return Tools([compiler], [emulator, "-cpu", self.emulated])
+        has_both = shutil.which(compiler) and shutil.which(emulator)
+        return Tools([compiler], [emulator, "-cpu", self.emulated]) if has_both else None
 
     def of_wheels(self) -> Tools | None:
         """Return tools of installed wheels, or None if they are missing or cannot emulate the CPU."""

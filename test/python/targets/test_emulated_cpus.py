@@ -92,10 +92,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
 def built(module: rx.Module, cpu: Cpu, folder: Path) -> Path:
     """Build a static program for the CPU."""
     (folder / "model.mlir").write_text(str(module))
-    compile_ = [sys.executable, "-m", "relax_mlir.tools.relax_compile", "model.mlir", "--emit=obj", "-o", "model.o"]
-    done = subprocess.run(
-        [*compile_, f"--target=llvm{{{cpu.target}}}"], cwd=folder, capture_output=True, text=True, timeout=600
-    )
+    command = [sys.executable, "-m", "relax_mlir.tools.relax_compile", "model.mlir", "--emit=obj", "-o", "model.o"]
+    command.append(f"--target=llvm{{{cpu.target}}}")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return linked([(folder / "model.o").read_bytes()], cpu, folder)
 
