@@ -253,7 +253,7 @@ def _ldl_solve(lapack: Lapack, ld: Matrix, pivots: Matrix, b: Matrix, x: Matrix)
 def _are_valid(pivots: Matrix) -> Number:
     """Return true for pivots that name rows. LAPACK would read out of bounds with others.
 
-    A negative pivot of a block of two rows stands twice.
+    A negative pivot of a block of two rows occurs twice.
     """
     zero = constant(0, "i32")
 
