@@ -35,10 +35,6 @@ def _gelu(x: Number) -> Number:
     return select(t < 0.0, half, fma(half * (t + t), excess, half)) * intrinsic("erfc", t)
 
 
-def _selu(x: Number) -> Number:
-    return select(x > 0.0, x, intrinsic("expm1", x) * 1.6732632423543772) * 1.0507009873554805
-
-
 def _softplus(op: OpView, x: Number) -> Number:
     """Return softplus. The operand of exp is at most 0, so exp does not overflow, whatever the threshold."""
     scaled = x * op.beta
@@ -51,7 +47,7 @@ _FUNCTIONS: dict[str, Callable[[OpView, Number], Number]] = {
     # (1 + tanh(y)) / 2 is sigmoid(2 * y), which stays accurate for y far below 0.
     "gelu_tanh": lambda _, x: x * intrinsic("sigmoid", (x * x * x * 0.044715 + x) * (2 * math.sqrt(2 / math.pi))),
     "leakyrelu": lambda op, x: select(x > 0.0, x, x * op.alpha),
-    "selu": lambda _, x: _selu(x),
+    "selu": lambda _, x: select(x > 0.0, x, intrinsic("expm1", x) * 1.6732632423543772) * 1.0507009873554805,
     "silu": lambda _, x: x * intrinsic("sigmoid", x),
     "softplus": _softplus,
 }

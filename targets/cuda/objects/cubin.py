@@ -99,7 +99,7 @@ def resources(ptx: str, arch: str) -> dict[str, Resources]:
             raise RelaxError(f"{assembler} cannot be run: {error.strerror}") from None
     said = done.stdout + done.stderr
     if done.returncode:
-        raise RelaxError(f"ptxas rejects the PTX for {name}: {_first_line(said)}")
+        raise RelaxError(f"ptxas rejects the PTX for {name}: {(said.strip().splitlines() or ['no message'])[0]}")
     return _read(said)
 
 
@@ -118,10 +118,6 @@ def _read(said: str) -> dict[str, Resources]:
 def _figure(pattern: re.Pattern[str], text: str) -> int:
     match = pattern.search(text)
     return int(match[1]) if match else 0
-
-
-def _first_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no message"])[0]
 
 
 class _Link:

@@ -206,7 +206,7 @@ class VulkanDriver:
     def __init__(self, library: object) -> None:
         self.library = library
         self._lock = threading.Lock()
-        application = vk.ApplicationInfo(name=b"relax-mlir", api=_version_number(_WANTED))
+        application = vk.ApplicationInfo(name=b"relax-mlir", api=_WANTED[0] << 22 | _WANTED[1] << 12)
         self._instance = _create_instance(library, vk.InstanceInfo(application=application))
         self.functions = VulkanFunctions(library, self._instance, "vkGetInstanceProcAddr")
         self._devices: list[PhysicalDevice] | None = None
@@ -314,10 +314,6 @@ def _create_instance(library: object, info: vk.Structure) -> int:
 
 def _is_power(size: int) -> bool:
     return size > 0 and not size & (size - 1)
-
-
-def _version_number(version: tuple[int, int]) -> int:
-    return version[0] << 22 | version[1] << 12
 
 
 @once

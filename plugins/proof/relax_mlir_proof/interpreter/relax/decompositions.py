@@ -13,16 +13,12 @@ if TYPE_CHECKING:
     from relax_mlir.passes.evaluate.registry import EvaluationCall
 
 
-def _complex(pairs: ndarray) -> ndarray:
-    return pairs[..., 0] + 1j * pairs[..., 1]
-
-
 def _pairs(numbers: ndarray) -> ndarray:
     return numpy.stack([numbers.real, numbers.imag], axis=-1)
 
 
 def _operand(call: EvaluationCall, array: ndarray) -> ndarray:
-    return _complex(array) if call.complex else array
+    return (array[..., 0] + 1j * array[..., 1]) if call.complex else array
 
 
 def _result(call: EvaluationCall, array: ndarray) -> ndarray:

@@ -6,10 +6,10 @@
 An operand is written as its sizes and an element type. Sizes are numbers, letters that vary from case to case
 (LETTERS), or expressions (`2*n`). The element type may be a class: F floats, I integers, N both, A both and booleans. R
 is for floats without infinities and NaN, in operators where these may or may not meet a 0 of padding or masks. L is for
-such floats of LAPACK's precisions. Operands of one class have one type. A range may follow: `:F[0,1]` between two numbers, `:i64[0,n]` with a size, `^` sorted, `!`
-constant in all cases, `+` positive definite matrices. `(a:F b:F)` are the tensors of a variadic operand, `-` is an absent optional operand,
-`shape(n,2)` a shape, `=0.5:F` a number as a 0-D constant. Scalars are attributes. `given={1: ...}` are the elements of
-the operand with this index.
+such floats of LAPACK's precisions. Operands of one class have one type. A range may follow: `:F[0,1]` between two
+numbers, `:i64[0,n]` with a size, `^` sorted, `!` constant in all cases, `+` positive definite matrices. `(a:F b:F)` are
+the tensors of a variadic operand, `-` is an absent optional operand, `shape(n,2)` a shape, `=0.5:F` a number as a 0-D
+constant. Scalars are attributes. `given={1: ...}` are the elements of the operand with this index.
 
 Each row has cases with static sizes for each element type of its classes. For the first type there are also cases with
 run-time sizes, sizes of 0, 1 and many, and special values. Two more cases have a constant first operand, and constants
@@ -133,7 +133,8 @@ def _operand(token: re.Match[str]) -> OperandText:
     number = sizes[1:] if sizes.startswith("=") else ""
     return OperandText(
         () if number else tuple(filter(None, sizes.split(","))),
-        token["dtype"], token["low"] or "", token["high"] or "", "^" in marks, "!" in marks or bool(number), number, "+" in marks,
+        token["dtype"], token["low"] or "", token["high"] or "",
+        "^" in marks, "!" in marks or bool(number), number, "+" in marks,
     )  # fmt: skip
 
 
