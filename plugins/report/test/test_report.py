@@ -410,7 +410,8 @@ def test_a_program_in_the_cache_is_compiled_again_for_its_report(tmp_path: Path)
     assert program.read_bytes() == first
     content = data_of(report)
     assert "legalize" in [stage["name"] for stage in content["stages"]]
-    assert content["pieces"] == {"made": 0, "found": 1, "seconds": 0}
+    pieces = content["pieces"]
+    assert pieces["found"] > 0 and (pieces["made"], pieces["seconds"]) == (0, 0)
 
 
 def test_report_refuses_incompatible_options(tmp_path: Path) -> None:
