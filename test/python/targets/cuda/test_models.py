@@ -14,12 +14,11 @@ import pytest
 from gpu_emulator.driver import Checks, EmulatedCuda
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.tools.relax_compile import run
+from two_layer_transformer import WORDS, transformer, words
 
 import relax_mlir as rx
-from relax_mlir import relax
 
 _DIGITS = Path(__file__).parents[4] / "examples" / "digits" / "digits.onnx"
-_WIDTH, _HEADS, _HIDDEN, _WORDS, _PLACES = 16, 2, 24, 11, 12
 
 
 @pytest.fixture
@@ -70,42 +69,6 @@ def test_digits_by_relax_compile(device: EmulatedCuda, tmp_path: Path) -> None:
     assert (results["cuda"].argmax(1) == results["llvm"].argmax(1)).all()
 
 
-# ---- a transformer of two layers ----
-
-
-def transformer(*sizes: int | str, masked: bool = False) -> rx.Module:
-    """Return a transformer from ids of (batch, sequence) to words of `_WORDS`, with constant weights in each layer."""
-    random = numpy.random.default_rng(5)
-
-    def weight(*shape: int, around: float = 0.0) -> Any:
-        return relax.const((around + random.normal(size=shape) / numpy.sqrt(shape[0])).astype("float32"))
-
-    def normed(x: Any) -> Any:
-        return relax.nn.layer_norm(x, weight(_WIDTH, around=1.0), weight(_WIDTH), axes=[-1], epsilon=1e-5)
-
-    def linear(x: Any, inputs: int, outputs: int) -> Any:
-        return relax.add(relax.matmul(x, weight(inputs, outputs)), weight(outputs))
-
-    batch, length = sizes
-    module = rx.Module()
-    with module.function("main", [rx.tensor((batch, length), "int64")]) as f:
-        (ids,) = f
-        heads = (batch, length, _HEADS, _WIDTH // _HEADS)
-        x = relax.take(weight(_WORDS, _WIDTH), ids, axis=0)
-        for _ in range(2):
-            before = normed(x)
-            query, key, value = (relax.reshape(linear(before, _WIDTH, _WIDTH), heads) for _ in range(3))
-            attended = relax.nn.attention(query, key, value, causal_mask="TopLeft" if masked else None)
-            x = relax.add(x, linear(relax.reshape(attended, (batch, length, _WIDTH)), _WIDTH, _WIDTH))
-            x = relax.add(x, linear(relax.nn.gelu(linear(normed(x), _WIDTH, _HIDDEN)), _HIDDEN, _WIDTH))
-        f.returns(linear(normed(x), _WIDTH, _WORDS))
-    return module
-
-
-def words(*shape: int) -> Any:
-    return numpy.random.default_rng(shape).integers(0, _WORDS, shape)
-
-
 @pytest.mark.parametrize("masked", [False, True], ids=["all", "causal"])
 def test_transformer(masked: bool, device: EmulatedCuda) -> None:
     launched = checked(transformer(2, 5, masked=masked), device, [[words(2, 5)]])
@@ -123,7 +86,7 @@ def test_ids_that_no_row_has_are_reported_and_nothing_leaks(device: EmulatedCuda
     device.checks = Checks(unwritten=False)
     program = rx.compile(transformer("batch", "length"), "cuda")
     with pytest.raises(IndexError, match=r"relax\.take.*index 11 is out of range"):
-        program.copying()["main"](numpy.full((2, 3), _WORDS))
+        program.copying()["main"](numpy.full((2, 3), WORDS))
         program.synchronize()
     found = program.copying()["main"](words(2, 3))
     assert numpy.isfinite(numpy.asarray(found)).all()
