@@ -7,7 +7,7 @@ func.func @f(%x: memref<f32>) attributes {tir.op_pattern = "opaque"} {
 
 // -----
 
-// expected-error @+1 {{'func.func' op @f has unknown attribute 'tir.op_patern'; did you mean 'tir.op_pattern'? (known: tir.prim_func, tir.op_pattern, tir.noalias, tir.target, tir.schedule, tir.schedule_places, tir.loops, tir.read_only)}}
+// expected-error @+1 {{'func.func' op @f has unknown attribute 'tir.op_patern'; did you mean 'tir.op_pattern'? (known: tir.prim_func, tir.op_pattern, tir.noalias, tir.target, tir.schedule, tir.schedule_places, tir.loops, tir.engine, tir.read_only)}}
 func.func @f(%x: memref<f32>) attributes {tir.prim_func, tir.op_patern = "opaque"} {
   return
 }
