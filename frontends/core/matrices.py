@@ -79,8 +79,9 @@ def first_of(tensor: Tensor, axis: int, count: Any) -> Tensor:
     return sizes.stated(made, own)
 
 
-def identity(rows: Any, columns: Any, dtype: str) -> Tensor:
-    return sizes.stated(relax.eye(rows, columns, dtype=dtype), [rows, columns])
+def identity(rows: Any, columns: Any, dtype: str, is_complex: bool = False) -> Tensor:
+    eye = sizes.stated(relax.eye(rows, columns, dtype=dtype), [rows, columns])
+    return relax.stack([eye, relax.zeros_like(eye)], axis=2) if is_complex else eye
 
 
 # ---- LU factors ----
@@ -130,10 +131,13 @@ def multiply_by_q(node: Node, v: Tensor, tau: Tensor, c: Tensor, is_left: bool, 
     return turn(relax.linalg.multiply_q(v, tau, matrix, adjoint=is_transposed == is_left))
 
 
-def build_q(node: Node, v: Tensor, tau: Tensor, columns: Any) -> Tensor:
+def build_q(node: Node, v: Tensor, tau: Tensor, columns: Any, is_complex: bool = False) -> Tensor:
     """Return the first columns of Q."""
-    rows, dtype = sizes.sizes_of(Value(ssa=v))[-2], Value(ssa=v).dtype
-    return multiply_by_q(node, v, tau, identity(rows, columns, dtype), is_left=True, is_transposed=False)
+    rank, own, dtype = 2 + is_complex, sizes.sizes_of(Value(ssa=v)), Value(ssa=v).dtype
+    eye = identity(own[-rank], columns, dtype, is_complex)
+    batch = Batch.of(node, v, rank)
+    matrix = sizes.reshaped(batch.spread(eye, rank), [*batch.lead, own[-rank], columns, *own[len(own) - is_complex :]])
+    return relax.linalg.multiply_q(v, tau, matrix, complex=is_complex)
 
 
 # ---- systems ----
@@ -142,38 +146,43 @@ def build_q(node: Node, v: Tensor, tau: Tensor, columns: Any) -> Tensor:
 class System:
     """System A X = B in the graph: both operands in one batch. If B was given as vectors, so is the solution."""
 
-    def __init__(self, node: Node, a: Tensor, b: Tensor, is_vector: bool = False):
+    def __init__(self, node: Node, a: Tensor, b: Tensor, is_vector: bool = False, is_complex: bool = False):
         own, other = (sizes.sizes_of(Value(ssa=tensor)) for tensor in (a, b))
-        self.is_vector = is_vector
+        self.is_vector, self.is_complex, self._rank = is_vector, is_complex, 2 + is_complex
         if is_vector:
-            b = relax.expand_dims(b, axis=[len(other)])
-            other = [*other, 1]
-        self.batch, self.sizes = Batch(node, _broadcast(node, own[:-2], other[:-2])), other[-2:]
-        self.a, self.b = self.batch.spread(a), self.batch.spread(b)
+            place = len(other) - is_complex
+            b = relax.expand_dims(b, axis=[place])
+            other = [*other[:place], 1, *other[place:]]
+        lead = _broadcast(node, *(each[: len(each) - self._rank] for each in (own, other)))
+        self.batch, self.sizes = Batch(node, lead), other[len(other) - self._rank :]
+        self.a, self.b = self.batch.spread(a, self._rank), self.batch.spread(b, self._rank)
         self.dtype = Value(ssa=b).dtype
 
     def solve_triangular(self, factor: Tensor | None = None, x: Tensor | None = None, **options: Any) -> Tensor:
         """Solve with a triangular A, or another factor and right side, and return flat matrices."""
-        return relax.linalg.solve_triangular(
-            self.a if factor is None else factor, self.b if x is None else x, **options
-        )
+        a, b = self.a if factor is None else factor, self.b if x is None else x
+        return relax.linalg.solve_triangular(a, b, complex=self.is_complex, **options)
 
-    def solve_lu(self, pivots: Tensor, *, is_transposed: bool = False) -> Tensor:
-        """Solve A X = B or Aᵀ X = B by the factors of A, which are the operand A."""
-        flat = Batch(self.batch.node, [self.batch.count])
-        pivots, form = self.batch.spread(pivots, 1), "transpose" if is_transposed else "none"
+    def solve_lu(self, pivots: Tensor, *, form: str = "none") -> Tensor:
+        """Solve A X = B, or the transposed or adjoint system, by the factors of A, which are the operand A."""
+        pivots = self.batch.spread(pivots, 1)
         lower: dict[str, Any] = {"upper": False, "unit_diagonal": True, "transpose": form}
         upper: dict[str, Any] = {"upper": True, "unit_diagonal": False, "transpose": form}
-        if is_transposed:
+        if form != "none":
             x = self.solve_triangular(x=self.solve_triangular(**upper), **lower)
-            return self.shape(swap_rows(flat, pivots, x, is_backwards=True))
-        x = self.solve_triangular(x=swap_rows(flat, pivots, self.b), **lower)
+            return self.shape(self._swap_rows(pivots, x, is_backwards=True))
+        x = self.solve_triangular(x=self._swap_rows(pivots, self.b), **lower)
         return self.shape(self.solve_triangular(x=x, **upper))
+
+    def _swap_rows(self, pivots: Tensor, x: Tensor, *, is_backwards: bool = False) -> Tensor:
+        flat, (rows, *others) = Batch(self.batch.node, [self.batch.count]), self.sizes
+        x = sizes.reshaped(x, [self.batch.count, rows, sizes.product(others)])
+        return sizes.reshaped(swap_rows(flat, pivots, x, is_backwards=is_backwards), [self.batch.count, *self.sizes])
 
     def shape(self, x: Tensor) -> Tensor:
         """Return a flat solution in the batch's shape."""
         x = sizes.reshaped(x, [*self.batch.lead, *self.sizes])
-        return relax.squeeze(x, axis=[-1]) if self.is_vector else x
+        return relax.squeeze(x, axis=[x.type.rank - self._rank + 1]) if self.is_vector else x
 
 
 def _broadcast(node: Node, one: list[sizes.Size], other: list[sizes.Size]) -> list[sizes.Size]:
@@ -187,8 +196,9 @@ def _broadcast(node: Node, one: list[sizes.Size], other: list[sizes.Size]) -> li
 
 
 def solve_triangular(
-    node: Node, a: Tensor, b: Tensor, *, upper: bool, unit_diagonal: bool = False, is_transposed: bool = False
-) -> Tensor:
+    node: Node, a: Tensor, b: Tensor, *, upper: bool, unit_diagonal: bool = False, form: str = "none",
+    is_complex: bool = False,
+) -> Tensor:  # fmt: skip
     """Solve A X = B for a triangular A, and batches that are broadcast."""
-    system, form = System(node, a, b), "transpose" if is_transposed else "none"
+    system = System(node, a, b, is_complex=is_complex)
     return system.shape(system.solve_triangular(upper=upper, unit_diagonal=unit_diagonal, transpose=form))

@@ -62,8 +62,8 @@ def _with_a_list(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return first * 2, second + x.t(), second[0]
 
 
-def _complex_factors(x: torch.Tensor) -> torch.Tensor:
-    return torch.linalg.qr(torch.complex(x, x + 1))[1].abs() + x.shape[0]
+def _complex_determinants(x: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.slogdet(torch.complex(x, x + 1))[1] + x.shape[0]
 
 
 def _with_data_in_sizes(x: torch.Tensor) -> torch.Tensor:
@@ -82,7 +82,7 @@ def _drawing(x: torch.Tensor) -> torch.Tensor:
         (_in_the_middle, "fallback::scaled"),
         (_changing, "fallback::increment"),
         (_with_a_list, "fallback::pair"),
-        (_complex_factors, "aten::linalg_qr"),
+        (_complex_determinants, "aten::_linalg_slogdet"),
         (_with_data_in_sizes, "fallback::scaled"),
         (_drawing, "fallback::scaled"),
     ],

@@ -71,6 +71,11 @@ def register_complex(*names: str) -> Callable[[Function], Function]:
     return COMPLEX_CONVERTERS.teaching(*map(_canonical, names))
 
 
+def register_real_and_complex(*names: str) -> Callable[[Function], Function]:
+    """Register a converter like `register_torch`, for nodes with complex arguments or results, too."""
+    return lambda function: register_complex(*names)(register_torch(*names)(function))
+
+
 def converter_of(node: TorchNode) -> NamedConverter | None:
     """Return the converter of a node's operator, for complex numbers if the node has some."""
     return find_complex_converter(node.op) if node.is_complex else find_converter(node.op)

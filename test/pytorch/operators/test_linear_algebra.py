@@ -66,6 +66,48 @@ def test_inverses_and_determinants() -> None:
     check(lambda a: (torch.linalg.det(a), torch.logdet(a)), torch.ones(2, 3, 3))
 
 
+def _rebuilt(a: torch.Tensor, full: bool) -> list[torch.Tensor]:
+    u, s, vh = torch.linalg.svd(a, full_matrices=full)
+    count = s.shape[-1]
+    return [s, u[..., :count] @ (s[..., None] * vh[..., :count, :]), u.mH @ u, torch.linalg.svdvals(a)]
+
+
+def _eigen(a: torch.Tensor, half: str) -> list[torch.Tensor]:
+    values, vectors = torch.linalg.eigh(a + a.mH, half)
+    return [values, vectors @ (values[..., None] * vectors.mH), torch.linalg.eigvalsh(a + a.mH, half)]
+
+
+_OF_COMPLEX: dict[str, Callable[..., object]] = {
+    "cholesky": lambda a, _: [torch.linalg.cholesky(a @ a.mH, upper=upper) for upper in (False, True)],
+    "cholesky_solve": lambda a, b: [torch.cholesky_solve(b, a, upper=upper) for upper in (False, True)],
+    "lu": lambda a, _: tuple(torch.linalg.lu_factor_ex(a)),
+    "lu_solve": lambda a, b: [
+        torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b if left else b.mT, left=left, adjoint=adjoint)
+        for left in (False, True)
+        for adjoint in (False, True)
+    ],
+    "qr": lambda a, b: [*torch.linalg.qr(b), *torch.linalg.qr(b, mode="complete"), torch.linalg.qr(b.mT, mode="r")[1]],
+    "householder": lambda a, b: torch.linalg.householder_product(*torch.geqrf(b)),
+    "triangular": lambda a, b: [
+        torch.linalg.solve_triangular(a, b if left else b.mT, upper=upper, left=left)
+        for upper in (False, True)
+        for left in (False, True)
+    ],
+    "solve": lambda a, b: (torch.linalg.solve(a, b), torch.linalg.solve(a, b.mT, left=False)),
+    "solve for vectors": lambda a, b: torch.linalg.solve(a, b[..., 0]),
+    "solve of a shared side": lambda a, b: torch.linalg.solve(a, b[0]),
+    "inverse": lambda a, _: torch.linalg.inv(a),
+    "eigh": lambda a, _: [*_eigen(a, "L"), *_eigen(a, "U")],
+    "svd": lambda a, b: [*_rebuilt(b, False), *_rebuilt(b, True)],
+}
+
+
+@pytest.mark.parametrize("name", _OF_COMPLEX)
+def test_complex_matrices(name: str) -> None:
+    a, b = _matrices(3, 4, 4, dtype=torch.complex128), _matrices(3, 4, 2, dtype=torch.complex128, seed=1)
+    check(_OF_COMPLEX[name], a + 3 * torch.eye(4), b, dynamic=name != "householder")
+
+
 @pytest.mark.parametrize("function", [torch.linalg.inv, torch.linalg.cholesky])
 def test_matrices_without_result_raise(function: Callable[..., torch.Tensor]) -> None:
     run = rx.compile(rx.from_torch(exported(function, [torch.eye(2)])))["main"]

@@ -49,6 +49,24 @@ def pair(node: TorchNode, key: str | int, dtype: str = "") -> Pair:
     return Pair(node.operand(key, dtype), None)
 
 
+def matrix_of(node: TorchNode, key: str | int = 0) -> Tensor:
+    """Return an argument of matrices. Complex ones have pairs of real numbers in a last dimension."""
+    held = node.held(key)
+    return in_pairs(held) if isinstance(held, ComplexValue) else node.tensor(key)
+
+
+def numbers_of(node: TorchNode, matrix: Tensor) -> Tensor | ComplexValue:
+    """Return a result of matrices, with pairs of real numbers if the node is complex."""
+    return of_pairs(matrix) if node.is_complex else matrix
+
+
+def each_number(numbers: Tensor | ComplexValue, change: Callable[[Tensor], Tensor]) -> Tensor | ComplexValue:
+    """Return real numbers, or both parts of complex ones, after a change."""
+    if not isinstance(numbers, ComplexValue):
+        return change(numbers)
+    return ComplexValue(Value(ssa=change(numbers.real.ssa)), Value(ssa=change(numbers.imag.ssa)))
+
+
 def _parts_of(node: TorchNode, key: str | int = 0) -> Pair:
     """Return an argument in its own element type."""
     if isinstance(held := node.held(key), ComplexValue):

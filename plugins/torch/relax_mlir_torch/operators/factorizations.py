@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from relax_mlir.frontends.core.matrices import build_q, first_of, multiply_by_q, require_success, unpack_lu
 
-from ..prelude import Outputs, TorchNode, register_torch, relax, sizes
+from ..prelude import Outputs, TorchNode, Value, register_torch, relax, sizes
+from ..registry import register_real_and_complex
+from .complex import each_number, matrix_of, numbers_of
 
 
-@register_torch("aten::linalg_cholesky_ex", "aten::linalg_cholesky", "aten::cholesky")
+@register_real_and_complex("aten::linalg_cholesky_ex", "aten::linalg_cholesky", "aten::cholesky")
 def cholesky(node: TorchNode) -> Outputs:
-    factor, info = relax.linalg.cholesky(node.tensor(0), upper=node.bool("upper"))
+    factor, info = relax.linalg.cholesky(matrix_of(node), upper=node.bool("upper"), complex=node.is_complex)
     if "cholesky_ex" in node.op:
-        return [factor, info]
+        return [numbers_of(node, factor), info]
     require_success(info, "a matrix is not positive definite")
-    return factor
+    return numbers_of(node, factor)
 
 
 def _needs_pivots(node: TorchNode) -> None:
@@ -22,14 +24,14 @@ def _needs_pivots(node: TorchNode) -> None:
         raise node.fail("pivot=False is not supported: leave it out", "pivot")
 
 
-@register_torch("aten::linalg_lu_factor_ex", "aten::linalg_lu_factor", "aten::_lu_with_info")
+@register_real_and_complex("aten::linalg_lu_factor_ex", "aten::linalg_lu_factor", "aten::_lu_with_info")
 def lu_factor(node: TorchNode) -> Outputs:
     _needs_pivots(node)
-    factors, pivots, info = relax.linalg.lu_factor(node.tensor(0))
+    factors, pivots, info = relax.linalg.lu_factor(matrix_of(node), complex=node.is_complex)
     if not node.op.startswith("aten::linalg_lu_factor."):
-        return [factors, pivots, info]
+        return [numbers_of(node, factors), pivots, info]
     require_success(info, "a matrix is singular: a pivot of its LU factorization is 0")
-    return [factors, pivots]
+    return [numbers_of(node, factors), pivots]
 
 
 @register_torch("aten::linalg_lu")
@@ -50,24 +52,29 @@ def lu_unpack(node: TorchNode) -> Outputs:
     ]
 
 
-@register_torch("aten::geqrf")
+@register_real_and_complex("aten::geqrf")
 def geqrf(node: TorchNode) -> Outputs:
-    return list(relax.linalg.qr_factor(node.tensor(0)))
+    return [numbers_of(node, part) for part in relax.linalg.qr_factor(matrix_of(node), complex=node.is_complex)]
 
 
-@register_torch("aten::linalg_qr")
+@register_real_and_complex("aten::linalg_qr")
 def qr(node: TorchNode) -> Outputs:
-    a, mode, dtype = node.tensor(0), node.string("mode", "reduced"), node.value(0).dtype
-    m, n = sizes.sizes_of(node.value(0))[-2:]
+    a, mode, is_complex = matrix_of(node), node.string("mode", "reduced"), node.is_complex
+    own = sizes.sizes_of(Value(ssa=a))
+    m, n = own[:-1][-2:] if is_complex else own[-2:]
     k = m if mode == "complete" else sizes.smaller(m, n)
-    v, tau = relax.linalg.qr_factor(a)
-    r = relax.triu(first_of(v, -2, k))
-    return [relax.zeros((0,), dtype), r] if mode == "r" else [build_q(node, v, tau, k), r]
+    v, tau = relax.linalg.qr_factor(a, complex=is_complex)
+    r = each_number(numbers_of(node, first_of(v, -2 - is_complex, k)), relax.triu)
+    if mode == "r":
+        return [each_number(numbers_of(node, tau), lambda _: relax.zeros((0,), node.dtype)), r]
+    return [numbers_of(node, build_q(node, v, tau, k, is_complex)), r]
 
 
-@register_torch("aten::linalg_householder_product", "aten::orgqr")
+@register_real_and_complex("aten::linalg_householder_product", "aten::orgqr")
 def householder_product(node: TorchNode) -> Outputs:
-    return build_q(node, node.tensor(0), node.tensor(1), sizes.sizes_of(node.value(0))[-1])
+    v, is_complex = matrix_of(node), node.is_complex
+    q = build_q(node, v, matrix_of(node, 1), sizes.sizes_of(Value(ssa=v))[-1 - is_complex], is_complex)
+    return numbers_of(node, q)
 
 
 @register_torch("aten::ormqr")
