@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from typing import TextIO
 
 from ...support.collector import uncollected
 from ...support.disk_cache import DiskCache
-from ...targets.core.machine import ORDINARY_CORES
 from ..common.command_line import Arguments, write_text
 from .model_programs import model_program
 from .options import parse
@@ -24,7 +22,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         write_text(stdout, _clear(arguments) if arguments["clear-cache"] else _info(arguments))
         return 0
     code = _compile(arguments, begun, stdin, stdout, stderr)
-    if arguments.files and not arguments["check"]:
+    if code == 0 and arguments.files and not arguments["check"]:
         stderr.write(_note_on_cores(arguments["target"]))
     if arguments.is_output_chosen:
         stderr.write(f"relax-compile: note: written to {arguments['o']}; -o names another file\n")
@@ -48,8 +46,13 @@ def _compile(arguments: Arguments, begun: float, stdin: TextIO, stdout: TextIO, 
 
 def _note_on_cores(target: str) -> str:
     """Return a note on the assumed number of cores, or "" if the target is this machine or states the number."""
-    options = set(re.findall(r"([\w-]+)=", target.partition("{")[2]))
-    if "cores" in options or options.isdisjoint(("cpu", "triple")):
+    if "cpu=" not in target and "triple=" not in target:
+        return ""
+    from ...targets.core.machine import ORDINARY_CORES
+    from ...targets.core.registry import parse_target
+
+    options = dict(parse_target(target).options)
+    if "cores" in options or not options.keys() & {"cpu", "triple"}:
         return ""
     return f"relax-compile: note: the code is for {ORDINARY_CORES} cores: cores= is not given\n"
 

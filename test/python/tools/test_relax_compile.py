@@ -77,6 +77,11 @@ def tanh(tmp_path: Path) -> Path:
     return model(tmp_path / "model.onnx", "Tanh")
 
 
+def test_a_start_imports_no_target() -> None:
+    code = "import sys, relax_mlir.tools.compile.start; assert 'relax_mlir.targets' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_an_artifact_of_a_model(tanh: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.rxa"
     assert made(tanh, "-o", out) == ""
