@@ -47,13 +47,6 @@ def with_text_loops(tree: Tree, lines: Sequence[str], place: str) -> Tree:
     The tree stays as it is if its blocks or their buffers differ from the text's: a pass has changed the function
     since. Issue a warning for everything of the text that the tree does not have. `place` is the function's.
     """
-    try:
-        return _with_lines(tree, lines, place)
-    except (AssertionError, AttributeError, IndexError, TypeError, ValueError) as error:
-        raise RelaxError(f"@{tree.name}: tir.loops cannot be read: {error}. Remove the attribute") from None
-
-
-def _with_lines(tree: Tree, lines: Sequence[str], place: str) -> Tree:
     for call in _calls(lines, "left_out"):
         warn_at(ast.literal_eval(call.args[0]), f"@{tree.name}: {_LEFT_OUT}: {ast.literal_eval(call.args[1])}")
         return tree
@@ -111,8 +104,11 @@ class _LinesReader:
         self.memory: dict[str, list[tuple[str, str]]] = {}
 
     def read(self, lines: Sequence[str]) -> Tree:
-        """Return the tree with the loops of the lines. Raises _Changed."""
-        body = self._nodes(_parse(lines).body, {})
+        """Return the tree with the loops of the lines. Raise _Changed, or RelaxError for damaged lines."""
+        try:
+            body = self._nodes(_parse(lines).body, {})
+        except (AssertionError, AttributeError, IndexError, TypeError, ValueError) as error:
+            raise RelaxError(f"@{self._tree.name}: tir.loops cannot be read: {error}. Remove the attribute") from None
         if self._left:
             raise _Changed(f"the text has no block {', '.join(map(repr, self._left))}")
         _check_memory(self._tree, self.memory)
