@@ -90,8 +90,5 @@ def _libraries(module: Module, target: ChosenTarget) -> Libraries:
 
     declared = [op for op in operations_of(module.body) if C_FUNCTION in op.attributes]
     packages = {string_value(op.attributes[C_FUNCTION]): None for op in declared}
-    names = [
-        *(libraries_of(target.name) if "" in packages else ()),
-        *sorted(filter(None, packages)),
-    ]
+    names = [*(libraries_of(target.name) if "" in packages else ()), *sorted(filter(None, packages))]
     return Libraries(tuple(names), tuple(sorted(map(symbol_name, declared))))

@@ -11,6 +11,7 @@ from ....bindings.mlir import ir
 from ....dialects.core.ir_attributes import DEVICE
 from ....passes.core.base import Pass
 from ....passes.core.registry import register_pass
+from ....support.errors import OptionError
 
 
 @register_pass
@@ -20,9 +21,11 @@ class UseDevice(Pass):
 
     name: ClassVar[str] = "host-use-device"
 
-    #: Kind of device.
-    kind: str = "cuda"
+    #: Kind of device. Required.
+    kind: str = ""
 
     def run(self, op: Operation) -> None:
+        if not self.kind:
+            raise OptionError(f"{self.name} needs a kind of device: {self.name}{{kind=vpu}}")
         with op.context:
             op.attributes[DEVICE] = ir.StringAttr.get(self.kind)

@@ -69,7 +69,7 @@ def test_inverses_and_determinants() -> None:
 def _rebuilt(a: torch.Tensor, full: bool) -> list[torch.Tensor]:
     u, s, vh = torch.linalg.svd(a, full_matrices=full)
     count = s.shape[-1]
-    return [s, u[..., :count] @ (s[..., None] * vh[..., :count, :]), u.mH @ u, torch.linalg.svdvals(a)]
+    return [s, u[..., :count] @ (s[..., None] * vh[..., :count, :]), u.mH @ u, vh @ vh.mH, torch.linalg.svdvals(a)]
 
 
 def _eigen(a: torch.Tensor, half: str) -> list[torch.Tensor]:
@@ -122,14 +122,8 @@ def test_eigenvalues_and_singular_values(shape: tuple[int, ...]) -> None:
     """Compare reconstructed matrices: vectors are defined only up to their signs."""
 
     def rebuilt(a: torch.Tensor) -> list[torch.Tensor]:
-        results = [torch.linalg.svdvals(a)]
-        for full in (False, True):
-            u, s, vh = torch.linalg.svd(a, full_matrices=full)
-            results += s, u[..., : s.shape[-1]] @ (s[..., None] * vh[..., : s.shape[-1], :]), u.mT @ u, vh @ vh.mT
-        for upper in "LU":
-            values, vectors = torch.linalg.eigh(a @ a.mT, UPLO=upper)
-            results += values, vectors @ (values[..., None] * vectors.mT), torch.linalg.eigvalsh(a @ a.mT, upper)
-        return results
+        squares = a @ a.mT
+        return [*_rebuilt(a, False), *_rebuilt(a, True), *_eigen(squares, "L"), *_eigen(squares, "U")]
 
     check(rebuilt, _matrices(*shape), dynamic=len(shape) == 3)
 

@@ -157,7 +157,7 @@ def grow(page: DevicePage, size: U64) -> I32:
     return page.grow(page, size) if size <= page.most else FULL
 
 
-# ---- functions of the table (device.mlir) ----
+# ---- functions of the table (device.py) ----
 
 
 @library_function

@@ -56,7 +56,7 @@ def matrix_of(node: TorchNode, key: str | int = 0) -> Tensor:
 
 
 def numbers_of(node: TorchNode, matrix: Tensor) -> Tensor | ComplexValue:
-    """Return a result of matrices, with pairs of real numbers if the node is complex."""
+    """Return a result of matrices, as complex numbers if the node is complex."""
     return of_pairs(matrix) if node.is_complex else matrix
 
 

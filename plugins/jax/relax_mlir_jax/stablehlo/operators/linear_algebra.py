@@ -47,10 +47,7 @@ def identity(like_: Tensor, is_complex: bool) -> Tensor:
     """Return the identity matrix for each matrix of a tensor, of its shape."""
     own, dtype = sizes.sizes_of(Value(ssa=like_)), Value(ssa=like_).dtype
     rows, columns = own[-3:-1] if is_complex else own[-2:]
-    eye = matrices.identity(rows, columns, dtype)
-    if not is_complex:
-        return sizes.broadcast(eye, own)
-    return sizes.broadcast(relax.stack([eye, relax.zeros_like(eye)], axis=2), own)
+    return sizes.broadcast(matrices.identity(rows, columns, dtype, is_complex), own)
 
 
 def adjoint(tensor: Tensor, is_complex: bool) -> Tensor:
