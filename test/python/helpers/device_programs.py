@@ -140,7 +140,7 @@ KERNELS = {"double": double, "refuse": refuse}
 
 def of_model(module: rx.Module, **options: Any) -> Artifact:
     """Return a model's program, marked as if its kernels ran on a device."""
-    stages = rx.stages("llvm").insert_before("entries", "mark", "host-use-device")
+    stages = rx.stages("llvm").insert_before("entries", "mark", "host-use-device{kind=cuda}")
     return on_device(rx.compile(module, pipeline=stages, jobs=1, **options)._artifact, kernels=())
 
 
