@@ -68,13 +68,13 @@ def _is_looked_up(constant: Operation) -> bool:
     return users == ["relax.take"]
 
 
-def floor(work: Work, ends: int, precision: str, threads: int) -> tuple[float, str]:
+def floor(work: Work, ends: int, precision: str, threads: int, target: str = "llvm") -> tuple[float, str]:
     """Return the least seconds, and the limiting resource: "F" for arithmetic, "B" for memory.
 
     Weights of f32 have half their bytes if the computation is in bf16. `ends` are bytes of inputs and results.
     """
     weights = work.weights / 2 if precision == "bf16" else work.weights
-    return max((work.flops / peak(precision, threads), "F"), ((weights + ends) / stream(threads), "B"))
+    return max((work.flops / peak(precision, threads, target), "F"), ((weights + ends) / stream(threads), "B"))
 
 
 @cache

@@ -15,6 +15,9 @@ turns, in milliseconds. "to" is the ratio of ours to the figure on its left, bel
 is the share of the machine's limit: arithmetic (F) or memory (B). Ratios of ours to ours, dynamic to static sizes and
 two threads to one, are medians of the ratios within each turn. Such a row includes the program of its static model in
 the turns. "by tiles" uses the target's option winograd=4; its floor is that of direct sums.
+
+--cpu compiles for another CPU, and OpenVINO may use no more than its instruction sets. onnxruntime has no such option:
+its column is missing.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from __future__ import annotations
 import argparse
 import gc
 import itertools
+import os
 import statistics
 import sys
 import time
@@ -34,6 +38,7 @@ from compare import apart
 from floors import Work, floor, handed, peak, stream, work_of_model
 from goals import add_option, judge
 from runs import (
+    LEVELS,
     ONNXRUNTIME,
     OPENVINO,
     OPENVINO_DEFAULT,
@@ -45,6 +50,7 @@ from runs import (
     model_file,
     module_of,
     run_of,
+    target_of,
 )
 from undisturbed import undisturbed
 from zoo import ZOO
@@ -83,17 +89,21 @@ class Row(NamedTuple):
 
 def main() -> int:
     arguments = _arguments()
+    if arguments.cpu:
+        os.environ["ONEDNN_MAX_CPU_ISA"] = LEVELS[arguments.cpu]  # before the library is loaded
     version = find_openvino(arguments.folder)
     print(f"against onnxruntime {onnxruntime.__version__}" + (f" and {version}" if version else ""))
     if not version:
         print("OpenVINO is not installed, its columns are missing: pip install openvino")
     absent = set() if version else {OPENVINO, OPENVINO_DEFAULT}
+    if arguments.cpu:
+        absent.add(ONNXRUNTIME)
     failed, rows = 0, list[Row]()
     for precision, batch in itertools.product(arguments.precision, arguments.batch):
         peers = [who for who in PEERS[precision] if who not in absent]
-        print(_head(precision, batch, peers, arguments.threads), flush=True)
+        print(_head(precision, batch, peers, arguments), flush=True)
         table, static = list[Row](), Static({}, {})
-        for case in _cases(precision, batch, arguments.models):
+        for case in _cases(precision, batch, arguments):
             print(f"{time.strftime('%H:%M:%S')} {precision} batch {batch} {case.name}", file=sys.stderr, flush=True)
             try:
                 table.append(_measured(case, peers, arguments, static))
@@ -129,6 +139,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--models", nargs="+", choices=[model.name for model in ZOO], help="only these")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--precision", nargs="+", choices=list(PEERS), default=list(PEERS))
+    parser.add_argument("--cpu", choices=LEVELS, help="compile for this CPU, and limit OpenVINO to it")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8], help="1: as the model is exported")
     parser.add_argument("--seconds", type=float, default=4, help="how long a row is measured, about")
     parser.add_argument("--quick", action="store_true", help="one turn of each row: to see whether all works")
@@ -136,15 +147,16 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _cases(precision: str, batch: int, names: Sequence[str] | None) -> Iterator[Case]:
+def _cases(precision: str, batch: int, arguments: argparse.Namespace) -> Iterator[Case]:
     """Yield the cases.
 
     The models other than the eight only run in f32: a detector selects other boxes from rounded scores.
     """
+    names: Sequence[str] | None = arguments.models
     with_others = precision == "f32" and (batch == 1 or names)
     for model in ZOO:
         if (with_others or model.name in _EIGHT) and (not names or model.name in names):
-            case = Case(model, False, 0 if batch == 1 else batch, precision)
+            case = Case(model, False, 0 if batch == 1 else batch, precision, cpu=arguments.cpu)
             yield from (case, case._replace(is_dynamic=True))
             if precision == "f32" and model.name in _BY_TILES:
                 yield case._replace(by_tiles=True)
@@ -228,22 +240,25 @@ def _seconds_of_call(run: Run, least: float) -> float:
 
 
 def _shares(case: Case, work: Work, ends: int, found: Figures) -> dict[int, tuple[float, str]]:
-    floors = {threads: floor(work, ends, case.precision, threads) for who, threads in found if who == OURS}
+    counts = [threads for who, threads in found if who == OURS]
+    floors = {threads: floor(work, ends, case.precision, threads, case.target) for threads in counts}
     return {threads: (least * 1e3 / found[OURS, threads], by) for threads, (least, by) in floors.items()}
 
 
 # ---- tables ----
 
 
-def _head(precision: str, batch: int, peers: Sequence[str], threads: Sequence[int]) -> str:
+def _head(precision: str, batch: int, peers: Sequence[str], arguments: argparse.Namespace) -> str:
     title = f"{precision}, batch {batch}" + (", of the mlp 32" if batch == 1 else "")
+    title += f", code for {arguments.cpu}" if arguments.cpu else ""
     width, columns = 17 + 21 * len(peers), ""
-    for count in threads:
-        title += f"; {_threads(count)}: {peak(precision, count) / 1e9:.0f} GFLOP/s, {stream(count) / 1e9:.1f} GB/s"
+    for count in arguments.threads:
+        of_products = peak(precision, count, target_of(arguments.cpu))
+        title += f"; {_threads(count)}: {of_products / 1e9:.0f} GFLOP/s, {stream(count) / 1e9:.1f} GB/s"
         columns += f"{'ours':>10}{'floor':>7}" + "".join(f"{who:>14}{'to':>7}" for who in peers)
     between = handed()
     title += f"; from core to core {between / 1e9:.0f} GB/s" if between else ""
-    above = "".join(_threads(count).rjust(width) for count in threads)
+    above = "".join(_threads(count).rjust(width) for count in arguments.threads)
     return f"\n{title}\n{'':<22}{above}\n{'milliseconds':<22}{columns}"
 
 

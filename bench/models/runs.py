@@ -28,6 +28,13 @@ PEERS = {
     "bf16": (OPENVINO_DEFAULT,),
     "int8": (ONNXRUNTIME, OPENVINO, OPENVINO_DEFAULT),
 }
+#: Values of ONEDNN_MAX_CPU_ISA by CPU.
+LEVELS = {
+    "x86-64-v3": "AVX2",
+    "alderlake": "AVX2_VNNI",
+    "x86-64-v4": "AVX512_CORE",
+    "cascadelake": "AVX512_CORE_VNNI",
+}
 
 
 class Case(NamedTuple):
@@ -39,6 +46,8 @@ class Case(NamedTuple):
     precision: str
     #: True if 3x3 convolutions use tiles, with fewer products and another error.
     by_tiles: bool = False
+    #: CPU that programs are compiled for, or "" for this one.
+    cpu: str = ""
 
     @property
     def name(self) -> str:
@@ -46,7 +55,7 @@ class Case(NamedTuple):
 
     @property
     def target(self) -> str:
-        return "llvm{winograd=4}" if self.by_tiles else "llvm"
+        return target_of(self.cpu, "winograd=4" if self.by_tiles else "")
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -65,6 +74,12 @@ class Case(NamedTuple):
 
     def inputs(self) -> dict[str, Any]:
         return random_inputs(self.model, self.sizes)
+
+
+def target_of(cpu: str, *options: str) -> str:
+    """Return a target with its options, without `cores`: whoever compiles for another CPU knows no number."""
+    given = ",".join(filter(None, (f"cpu={cpu}" if cpu else "", *options)))
+    return f"llvm{{{given}}}" if given else "llvm"
 
 
 def model_file(case: Case, exported: Path) -> Path:

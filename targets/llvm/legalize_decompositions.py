@@ -260,7 +260,7 @@ def _are_valid(pivots: Matrix) -> Number:
     def step(i: Number, is_valid: Number, first: Number) -> list[Number]:
         pivot = pivots[i]
         row = select(pivot < 0, -pivot, pivot)
-        is_row = (row > i.to("i32")) & (row <= pivots.rows)
+        is_row = (row > i.to("i32")) & (row <= number(_argument(pivots.rows)))
         is_second = first != 0
         return [is_valid & select(is_second, pivot == first, is_row), select(is_second | (pivot > 0), zero, pivot)]
 
