@@ -107,6 +107,8 @@ _IN_PLUGINS = {
     "relax_mlir_proof.testing.same_bits": "same_bits",
     "relax_mlir_quantize.quantize": "Quantized quantize",
     "relax_mlir_quantize.trainable": "Trainable",
+    "relax_mlir_shard.launch": "launch",
+    "relax_mlir_shard.shard": "shard",
     "relax_mlir_tflite.from_tflite": "from_tflite register_tflite",
     "relax_mlir_torch.from_torch": "from_torch",
     "relax_mlir_torch.registry": "register_torch",
@@ -133,6 +135,7 @@ _NAMESPACES = {
         "passes.evaluate.references": "all_references register_reference",
         "passes.evaluate.registry": "all_evaluations register_evaluation",
         "passes.graph.layout.registry": "all_layout_rules register_layout",
+        "relax_mlir_shard.factors": "register_sharding",
     },
     "schedules": {
         "passes.kernels.schedule.explanation": "explain",

@@ -151,6 +151,9 @@ from relax_mlir_proof.testing.same_bits import same_bits as same_bits
 from relax_mlir_quantize.quantize import Quantized as Quantized
 from relax_mlir_quantize.quantize import quantize as quantize
 from relax_mlir_quantize.trainable import Trainable as Trainable
+from relax_mlir_shard.factors import register_sharding as register_sharding
+from relax_mlir_shard.launch import launch as launch
+from relax_mlir_shard.shard import shard as shard
 from relax_mlir_tflite.from_tflite import from_tflite as from_tflite
 from relax_mlir_tflite.from_tflite import register_tflite as register_tflite
 from relax_mlir_torch.from_torch import from_torch as from_torch

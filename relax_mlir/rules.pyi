@@ -18,3 +18,4 @@ from .passes.kernels.intrinsics.registry import register_legalize_intrinsic as r
 from .passes.kernels.intrinsics.registry import register_lower_intrinsic as register_lower_intrinsic
 from .passes.legalize.rules import all_rules as all_rules
 from .passes.legalize.rules import register_legalize as register_legalize
+from relax_mlir_shard.factors import register_sharding as register_sharding

@@ -17,7 +17,8 @@ OWN_PACKAGES = frozenset(
     "relax_mlir relax_mlir_blas relax_mlir_c relax_mlir_cluster relax_mlir_dnnl relax_mlir_example_npu "
     "relax_mlir_jax relax_mlir_llm relax_mlir_lsp relax_mlir_nvidia relax_mlir_onnx_domains relax_mlir_onnxruntime "
     "relax_mlir_proof relax_mlir_quantize relax_mlir_report relax_mlir_spirv relax_mlir_tensorrt relax_mlir_tflite "
-    "relax_mlir_torch relax_mlir_tosa relax_mlir_training relax_mlir_tune relax_mlir_tvm relax_mlir_webgpu".split()
+    "relax_mlir_shard relax_mlir_torch relax_mlir_tosa relax_mlir_training relax_mlir_tune relax_mlir_tvm "
+    "relax_mlir_webgpu".split()
 )
 
 

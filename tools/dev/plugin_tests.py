@@ -38,6 +38,7 @@ _TESTED_WITH: Mapping[str, tuple[str, ...]] = {
     "onnxruntime": ("proof", "quantize"),
     "proof": ("c", "example_npu", "spirv"),
     "quantize": ("c", "proof", "training"),
+    "shard": ("proof",),
     "tflite": ("proof", "quantize"),
     "training": ("proof",),
     "tune": ("quantize",),

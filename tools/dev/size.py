@@ -184,15 +184,15 @@ def make_targets() -> int:
 
 GOALS = (
     Goal("lines of the core (.py, .mlir)", core_lines, 162_000, 166_000),
-    Goal("lines of code of the product", code_lines, 179_240, 178_500),
-    Goal("lines of tests", test_lines, 197_725, 180_000),
+    Goal("lines of code of the product", code_lines, 180_700, 178_500),
+    Goal("lines of tests", test_lines, 198_450, 180_000),
     Goal("names of the codegen contract", contract_names, 58, 60),
     Goal("top-level folders", top_folders, 16, 16),
     Goal("class names in three files or more", repeated_classes, 2, 12),
     Goal("variables named each, found, made, ...", vague_variables, 4_430, 2_650),
     Goal("functions named settled, of, ...", bare_functions, 1_310, 800),
     Goal("tests named what_is_refused, it, ...", riddles, 73, 270),
-    Goal("words of the docs", doc_words, 94_900, 95_000),
+    Goal("words of the docs", doc_words, 95_000, 95_000),
     Goal("targets of the Makefile", make_targets, 15, 15),
 )
 

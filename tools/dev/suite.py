@@ -81,6 +81,7 @@ SUITES = {
         [
             "{torch} -m pytest test/pytorch -n {jobs} --dist worksteal",
             "{torch} -m pytest plugins/llm/test/test_transformers.py -n {jobs} --dist worksteal",
+            "{torch} -m pytest plugins/shard/test/test_engines.py -k torch",
         ],
         ["env-torch"],
         _DRAWN,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....dialects.core.relation import Relation
 from ....dialects.core.symbols_expr import Size, variables_of
 from ....support.replacing import replace
 from ..loops.handles import BlockRV, IndexMap
@@ -102,6 +103,8 @@ def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequenc
     if kind == "read":
         if found.writes_of(buffer):
             edit.refuse(f"'{found.name}' writes '{buffer.name}', too")
+        if not Relation({each.name: each.extent for each in own}, access.indices).is_inside(buffer.shape):
+            edit.refuse(f"'{buffer.name}' is read outside of its bounds for some values of '{', '.join(names)}'")
         return
     check_not_part(edit, found)
     if any(iter_.kind != SPATIAL for iter_ in own) or found.reads_of(buffer) and found.inits is None:

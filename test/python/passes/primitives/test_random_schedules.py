@@ -31,3 +31,15 @@ def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:
     except rx.RelaxError as error:
         if not any(each in str(error) for each in SEEN_LATE):
             raise
+
+
+def test_reindex_refuses_reads_outside_of_a_queue() -> None:
+    """Stage a queue of one row: a copy with all pairs of iters would read rows that the queue lacks."""
+    kernel = next(each for each in KERNELS if each.name == "matmul_relu")
+    sch = rx.Schedule(kernel.module())
+    sch.rfactor(sch.get_loops(sch.get_block("Y"))[2], -1)
+    row = sch.get_loops(sch.get_block("Y"))[0]
+    sch.compute_at(sch.cache_read(sch.get_block("Y"), 0, "local"), row)
+    sch.pipeline(row, stages=3)
+    with pytest.raises(rx.RelaxError, match="'Y_rf_local' is read outside of its bounds"):
+        sch.reindex(sch.get_block("Y_epilogue"), ("read", 0))

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The program of one rank: types of parts, and collectives where an operator needs other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from relax_mlir.bindings.ir import Operation, Value
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import body_of, operations_in, operations_of
+from relax_mlir.dialects import relax
+from relax_mlir.dialects.core.codec import decode, encode
+from relax_mlir.dialects.core.dialect import row_of
+from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.dialects.core.substitute import substitute
+from relax_mlir.dialects.core.symbols import Dim, SymExpr, ceildiv, sym
+from relax_mlir.passes.core.base import Pass
+from relax_mlir.passes.core.registry import register_pass
+from relax_mlir.passes.graph.params.signature import changing_copy, graph_function, state_type
+from relax_mlir.support.errors import OptionError
+
+from .collectives import ccl
+from .explanation import CollectiveUse, Explanation
+from .mesh import Mesh, Sharding, parse, show, whole
+from .planner import (
+    FactoredOperation,
+    ShardingPlan,
+    chosen_axes,
+    keep_whole,
+    propagate,
+    required_sharding,
+    shape_of,
+    steps_of,
+)
+
+#: Attribute of arguments and results, and of operations for their results: the axes of each dimension.
+SHARDING = "ccl.sharding"
+#: Attribute of a function: the mesh.
+MESH = "ccl.mesh"
+
+
+@register_pass
+@dataclass(frozen=True)
+class Localize(Pass):
+    """Turn a function into the program of one rank of a mesh, by the shardings of its arguments and results."""
+
+    name: ClassVar[str] = "relax-localize"
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("ccl",)
+
+    #: Axes and sizes: mesh=dp=2,tp=4. Default: that of the function.
+    mesh: str = ""
+    #: Function to divide.
+    function: str = "main"
+    #: `same`: results have the bits of one process, since no float's sum is divided. `split`: partial sums.
+    sums: str = "same"
+
+    def __post_init__(self) -> None:
+        if self.sums not in ("same", "split"):
+            raise OptionError(f"pass '{self.name}': sums must be same or split, got '{self.sums}'")
+
+    def run(self, op: Operation) -> None:
+        what = f"pass '{self.name}'"
+        function = graph_function(op, self.function, what)
+        annotated = function.attributes[MESH].value if MESH in function.attributes else ""
+        mesh = Mesh.parse(self.mesh or annotated)
+        if not mesh.axes:
+            raise OptionError(f"{what}: @{self.function} has no mesh: mesh=dp=2,tp=4")
+        with changing_copy(function, what) as copy:
+            localize(copy, mesh, keeps_sums=self.sums == "same")
+
+
+def localize(function: Operation, mesh: Mesh, *, keeps_sums: bool) -> Explanation:
+    """Turn a function into the program of one rank, in place, and tell what it moves."""
+    localizer = _Localizer(function, mesh, keeps_sums)
+    localizer.run()
+    return localizer.explanation
+
+
+@dataclass
+class _Localizer:
+    function: Operation
+    mesh: Mesh
+    keeps_sums: bool
+    explanation: Explanation = field(default_factory=Explanation)
+    #: Sharding of each value of the new program, and the parts that exist of it.
+    have: dict[Value, Sharding] = field(default_factory=dict)
+    parts: dict[tuple[Value, Sharding], Value] = field(default_factory=dict)
+    #: Whole shapes of the values.
+    shapes: dict[Value, tuple[Dim, ...]] = field(default_factory=dict)
+
+    def run(self) -> None:
+        body = body_of(self.function)
+        arguments = self._read_shardings("arg_attrs", [argument.type for argument in body.arguments])
+        symbols = self._divide_symbols(arguments)
+        operations = operations_of(body)
+        steps = steps_of(operations[:-1])
+        plan = ShardingPlan(self.mesh, self.keeps_sums, symbols=symbols)
+        results, returned = (
+            self._read_shardings("res_attrs", [value.type for value in operations[-1].operands]),
+            operations[-1],
+        )
+        for value, sharding in [*zip(body.arguments, arguments, strict=True), *self._annotated_values(operations)]:
+            if sharding is not None:
+                plan.shardings[value] = sharding
+                plan.fixed.add(value)
+        for value, sharding in zip(returned.operands, results, strict=True):
+            if sharding is not None and value not in plan.shardings:
+                plan.shardings[value] = sharding
+        self._propagate(plan, steps, list(body.arguments))
+        for value in body.arguments:
+            self._retype(value, plan.sharding_of(value))
+        for step in steps:
+            self._localize(step, plan)
+        target = [
+            plan.sharding_of(value) if sharding is None else sharding
+            for value, sharding in zip(returned.operands, results, strict=True)
+        ]
+        self._move_operands(returned, target)
+        self._note("arg_attrs", [plan.sharding_of(value) for value in body.arguments])
+        self._note("res_attrs", target)
+        self.function.attributes[MESH] = ir.StringAttr.get(str(self.mesh), self.function.context)
+        state_type(self.function)
+
+    def _propagate(self, plan: ShardingPlan, steps: Sequence[FactoredOperation], arguments: Sequence[Value]) -> None:
+        """Extend the plan, from the start whenever an argument without a spec turns out to be better as a whole."""
+        annotated = dict(plan.shardings)
+        propagate(steps, plan)
+        while keep_whole(arguments, steps, plan):
+            plan.shardings = dict(annotated)
+            propagate(steps, plan)
+
+    # ---- attributes ----
+
+    def _read_shardings(self, name: str, types: Sequence[Any]) -> list[Sharding | None]:
+        """Return the shardings in the attributes of arguments or results, checked."""
+        annotated = list(self.function.attributes[name]) if name in self.function.attributes else [{}] * len(types)
+        shardings = []
+        for index, (attributes, type_) in enumerate(zip(annotated, types, strict=True)):
+            text = attributes[SHARDING].value if SHARDING in attributes else None
+            shardings.append(None if text is None else self._parse_checked(text, type_, f"{name[:3]} {index}"))
+        return shardings
+
+    def _annotated_values(self, operations: Sequence[Operation]) -> list[tuple[Value, Sharding]]:
+        shardings = []
+        for operation in operations:
+            if SHARDING in operation.attributes:
+                text, value = operation.attributes[SHARDING].value, operation.results[0]
+                shardings.append((value, self._parse_checked(text, value.type, operation.name)))
+        return shardings
+
+    def _parse_checked(self, text: str, type_: Any, what: str) -> Sharding:
+        sharding, info = parse(text), decode(type_)
+        rank = len(info.shape or ()) if isinstance(info, TensorInfo) else 0
+        if len(sharding) != rank:
+            raise OptionError(f"{what}: the sharding {text} has {len(sharding)} dimensions, and the tensor has {rank}")
+        self.mesh.check(sharding, f"{what}: sharding {text}")
+        # An axis with one rank divides nothing.
+        return tuple(tuple(axis for axis in axes if self.mesh.count([axis]) > 1) for axes in sharding)
+
+    def _note(self, name: str, shardings: Sequence[Sharding]) -> None:
+        old = list(self.function.attributes[name]) if name in self.function.attributes else [{}] * len(shardings)
+        new = [
+            ir.DictAttr.get(
+                {**{divided.name: divided.attr for divided in attributes}, SHARDING: ir.StringAttr.get(show(sharding))}
+            )
+            for attributes, sharding in zip(old, shardings, strict=True)
+        ]
+        self.function.attributes[name] = ir.ArrayAttr.get(new)
+
+    def _divide_symbols(self, arguments: Sequence[Sharding | None]) -> frozenset[str]:
+        """Write each symbol that the arguments divide as a multiple of its number of parts."""
+        counts: dict[str, int] = {}
+        for value, sharding in zip(body_of(self.function).arguments, arguments, strict=True):
+            for size, axes in zip(shape_of(value), sharding or (), strict=False):
+                if isinstance(size, SymExpr) and axes:
+                    if str(size) not in size.variables:
+                        raise OptionError(
+                            f"a sharding divides the size {size}: only numbers and symbols can be divided"
+                        )
+                    name, count = str(size), self.mesh.count(axes)
+                    counts[name] = max(counts.get(name, 1), count)
+        substitute(self.function, {name: sym(name) * count for name, count in counts.items()})
+        return frozenset(counts)
+
+    # ---- operations ----
+
+    def _localize(self, step: FactoredOperation, plan: ShardingPlan) -> None:
+        operation = step.operation
+        if step.factors is None:
+            self._gather_for(step)
+            return
+        count = len(operation.operands)
+        chosen = chosen_axes(step, plan, self.have)
+        self._move_operands(operation, [required_sharding(step, chosen, index) for index in range(count)])
+        shardings = [required_sharding(step, chosen, index) for index in range(count, len(step.values))]
+        self._shape_results(operation, shardings)
+        for value, sharding in zip(operation.results, shardings, strict=True):
+            self._retype(value, sharding)
+        for factor, axes in zip(step.factors, chosen, strict=True):
+            if factor.kind and axes:
+                self._combine(operation, factor.kind, axes)
+
+    def _gather_for(self, step: FactoredOperation) -> None:
+        """Give an operation without a rule whole operands, and whole values in its regions."""
+        operation = step.operation
+        self._move_operands(operation, [whole(len(self._shape(value))) for value in operation.operands])
+        for inside in operations_in(operation):
+            if inside != operation:
+                for index, value in enumerate(inside.operands):
+                    if value in self.have and any(self.have[value]):
+                        moved = self._reshard_for(value, whole(len(self._shape(value))), operation)
+                        inside.operands[index] = moved
+        for value in operation.results:
+            self._retype(value, whole(len(shape_of(value))))
+
+    def _shape_results(self, operation: Operation, shardings: Sequence[Sharding]) -> None:
+        """Replace the operand with the result's shape by the shape of a part."""
+        row = row_of(operation.opview)
+        if row is None or not row.shaped_by or not any(shardings[0]):
+            return
+        sizes = _local(shape_of(operation.results[0]), shardings[0], self.mesh)
+        index = [operand.name for operand in row.operands].index(row.shaped_by)
+        with ir.InsertionPoint(operation), operation.location:
+            operation.operands[index] = relax.shape_expr(dims=sizes)
+
+    def _retype(self, value: Value, sharding: Sharding) -> None:
+        self.shapes[value] = shape_of(value)
+        self.have[value] = sharding
+        if any(sharding):
+            info = decode(value.type)
+            assert isinstance(info, TensorInfo)
+            value.set_type(encode(info.with_shape(_local(info.shape or (), sharding, self.mesh)), value.type.context))
+
+    def _shape(self, value: Value) -> tuple[Dim, ...]:
+        """Return the shape of the whole tensor."""
+        return self.shapes.get(value, shape_of(value))
+
+    def _combine(self, operation: Operation, kind: str, axes: Sequence[str]) -> None:
+        """Combine the partial results of a group behind an operation."""
+        for value in list(operation.results):
+            users = [(use.owner, use.operand_number) for use in value.uses]
+            with ir.InsertionPoint.after(operation), operation.location:
+                combined = ccl.all_reduce(value, kind=kind, **self._groups(axes))
+            for owner, number in users:
+                owner.operands[number] = combined
+            self.shapes[combined], self.have[combined] = self.shapes[value], self.have[value]
+            self.explanation.add(
+                CollectiveUse(
+                    "all_reduce", operation, f"parts of its {kind} are combined", combined, self.mesh.count(axes)
+                )
+            )
+
+    # ---- moves ----
+
+    def _move_operands(self, operation: Operation, target: Sequence[Sharding]) -> None:
+        for index, (value, sharding) in enumerate(zip(list(operation.operands), target, strict=True)):
+            moved = self._reshard_for(value, sharding, operation)
+            if moved != value:
+                operation.operands[index] = moved
+
+    def _reshard_for(self, value: Value, target: Sharding, user: Operation) -> Value:
+        """Return the value with another sharding, for an operation."""
+        if self.have.get(value, target) == target:
+            return value
+        if (value, target) not in self.parts:
+            with ir.InsertionPoint(user), user.location:
+                self.parts[value, target] = self._reshard(value, target, user)
+        return self.parts[value, target]
+
+    def _reshard(self, value: Value, target: Sharding, user: Operation) -> Value:
+        now, shape = list(self.have[value]), self._shape(value)
+        kept = [_common(have, want) for have, want in zip(now, target, strict=True)]
+        for source, axes in enumerate(now):
+            gone = axes[len(kept[source]) :]
+            other = next(
+                (at for at, want in enumerate(target) if gone and want == (*now[at], *gone) and at != source), None
+            )
+            if other is not None and self._is_full(shape, [source, other], now, target):
+                value = ccl.all_to_all(value, split_axis=other, concat_axis=source, **self._groups(gone))
+                now[source], now[other] = kept[source], target[other]
+                kept[other] = target[other]
+                self._tell("all_to_all", value, gone, user)
+        for axis, have in enumerate(now):
+            gone = have[len(kept[axis]) :]
+            if gone:
+                value = self._all_gather(value, axis, gone, kept[axis], shape[axis])
+                now[axis] = kept[axis]
+                self._tell("all_gather", value, gone, user)
+        for axis, want in enumerate(target):
+            new = want[len(now[axis]) :]
+            if new:
+                value = ccl.part(value, axis=axis, **self._groups(new))
+        self.shapes[value], self.have[value] = shape, target
+        return value
+
+    def _is_full(self, shape: Sequence[Dim], axes: Sequence[int], now: Sequence[Any], target: Sharding) -> bool:
+        """Return True if all parts of these dimensions have one size, before and after."""
+        return all(
+            _is_divisible(shape[axis], self.mesh.count(divided[axis])) for axis in axes for divided in (now, target)
+        )
+
+    def _all_gather(self, value: Value, axis: int, gone: Sequence[str], kept: Sequence[str], size: Dim) -> Value:
+        count = self.mesh.count((*kept, *gone))
+        limit = ceildiv(size, self.mesh.count(kept)) if isinstance(size, int) and size % count else -1
+        return ccl.all_gather(value, axis=axis, size=limit, **self._groups(gone))
+
+    def _groups(self, axes: Sequence[str]) -> dict[str, Any]:
+        groups = self.mesh.groups(axes)
+        return {"groups": [rank for group in groups for rank in group], "group_size": len(groups[0])}
+
+    def _tell(self, kind: str, value: Value, axes: Sequence[str], user: Operation) -> None:
+        self.explanation.add(
+            CollectiveUse(
+                kind, user, f"it needs the dimension that {'+'.join(axes)} divides", value, self.mesh.count(axes)
+            )
+        )
+
+
+def _common(have: tuple[str, ...], want: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the leading axes that stay."""
+    count = 0
+    while count < min(len(have), len(want)) and have[count] == want[count]:
+        count += 1
+    return have[:count]
+
+
+def _is_divisible(size: Dim, count: int) -> bool:
+    return not isinstance(size, int) or size % count == 0
+
+
+def _local(shape: Sequence[Dim], sharding: Sharding, mesh: Mesh) -> tuple[Dim, ...]:
+    """Return the shape of a part."""
+    sizes = []
+    for size, axes in zip(shape, sharding, strict=True):
+        for axis in axes:
+            size = ceildiv(size, mesh.count([axis]))
+        sizes.append(size)
+    return tuple(sizes)
