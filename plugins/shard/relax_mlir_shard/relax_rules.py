@@ -195,16 +195,12 @@ def _convolution_rule(op: Any) -> str:
 
 
 def _attention_rule(op: Any) -> str:
-    """Divide the batch and the heads; a head of a key may serve several of queries."""
-    query, key = _shape(op.operands[0]), _shape(op.operands[1])
-    heads = "h" if query[2] == key[2] else "."
-    terms = [f"b.{heads}.", f"b.{heads}.", f"b.{heads}."]
-    for bias in list(op.operands)[3:]:
-        shape = _shape(bias)
-        terms.append(
-            "".join("bh.."[at] if shape[at] != 1 and (at or heads) != "." else "." for at in range(len(shape)))
-        )
-    return ",".join(terms) + f"->b.{heads}."
+    """Divide the batch and the heads. Consecutive heads of queries share one of keys."""
+    biases = [
+        "".join("." if size == 1 else letter for size, letter in zip(_shape(bias), "bh..", strict=True))
+        for bias in list(op.operands)[3:]
+    ]
+    return ",".join(["b.h."] * 3 + biases) + "->b.h.|h:outer"
 
 
 def _triangle_rule(op: Any) -> str:

@@ -120,3 +120,20 @@ def test_a_divided_sum_of_another_package_is_combined() -> None:
 def test_rules_are_checked(operator: str, rule: str, problem: str) -> None:
     with pytest.raises(rx.RelaxError, match=problem):
         register_sharding(operator, rule)
+
+
+@pytest.mark.parametrize("heads", [4, 2, 1])
+@pytest.mark.parametrize("bias", [(4, 4, 5, 6), (1, 4, 5, 6), (4, 1, 1, 6)])
+@pytest.mark.parametrize("axis", [0, 2])
+def test_attention_with_a_bias_and_shared_heads_of_keys(heads: int, bias: tuple[int, ...], axis: int) -> None:
+    shapes = {"q": (4, 5, 4, 8), "k": (4, 6, heads, 8), "v": (4, 6, heads, 8), "bias": bias}
+    module = rx.Module()
+    with module.function("main", {name: rx.tensor(shape) for name, shape in shapes.items()}) as f:
+        f.returns(relax.nn.attention_bias(*f))
+    generator = numpy.random.default_rng(0)
+    inputs = [generator.standard_normal(shape, "float32") for shape in shapes.values()]
+    spec = tuple("x" if dimension == axis else None for dimension in range(4))
+    divided = rx.shard(module, {"x": 2}, {"q": spec})
+    assert '"ccl.all_gather"' not in str(divided)
+    with rx.launch(rx.compile(divided)) as ranks:
+        numpy.testing.assert_array_equal(ranks["main"](*inputs), to_numpy(rx.compile(module)["main"](*inputs)))
