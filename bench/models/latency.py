@@ -139,7 +139,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--models", nargs="+", choices=[model.name for model in ZOO], help="only these")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--precision", nargs="+", choices=list(PEERS), default=list(PEERS))
-    parser.add_argument("--cpu", choices=LEVELS, help="compile for this CPU, and limit OpenVINO to it")
+    parser.add_argument("--cpu", choices=LEVELS, default="", help="compile for this CPU, and limit OpenVINO to it")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8], help="1: as the model is exported")
     parser.add_argument("--seconds", type=float, default=4, help="how long a row is measured, about")
     parser.add_argument("--quick", action="store_true", help="one turn of each row: to see whether all works")

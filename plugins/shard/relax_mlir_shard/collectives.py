@@ -70,9 +70,11 @@ def _infer_part(call: Call) -> rx.TensorInfo:
 
 def _infer_all_to_all(call: Call) -> rx.TensorInfo:
     _check_groups(call)
-    split, join_parts = _axis(call, "split_axis"), _axis(call, "concat_axis")
-    call.require(split != join_parts, f"{call.describe('split_axis')} must differ from {call.describe('concat_axis')}")
-    size = dim_mul(call.x.shape[join_parts], call.group_size) if call.size < 0 else call.size
+    split, concatenated = _axis(call, "split_axis"), _axis(call, "concat_axis")
+    call.require(
+        split != concatenated, f"{call.describe('split_axis')} must differ from {call.describe('concat_axis')}"
+    )
+    size = dim_mul(call.x.shape[concatenated], call.group_size) if call.size < 0 else call.size
     return _with_sizes(call, split_axis=ceildiv(call.x.shape[split], call.group_size), concat_axis=size)
 
 

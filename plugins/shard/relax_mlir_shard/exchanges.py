@@ -7,16 +7,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, reduce
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy
 import tvm_ffi
 from relax_mlir.runtime.arrays import to_numpy
 
-from .engines import RankError, Transport, current
+from .engines import Array, RankError, Transport, current
 from .mesh import Groups
-
-Array: TypeAlias = "numpy.ndarray[Any, Any]"
 
 _COMBINE: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {"sum": numpy.add, "prod": numpy.multiply, "max": numpy.maximum, "min": numpy.minimum}

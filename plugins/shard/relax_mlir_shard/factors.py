@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from relax_mlir.bindings.ir import Operation
+from relax_mlir.bindings.ir import Operation, Value
 from relax_mlir.dialects.context import find_op
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.dialect import row_of
@@ -57,10 +57,10 @@ def register_sharding(op: str | Sequence[str], rule: Rule) -> None:
         _rules[full_name] = rule
 
 
-def shapes_of(operation: Operation) -> list[tuple[Dim, ...]]:
-    """Return the shapes of operands and results. Values that are no tensors of known rank have no dimensions."""
-    infos = [decode(value.type) for value in (*operation.operands, *operation.results)]
-    return [info.shape or () if isinstance(info, TensorInfo) else () for info in infos]
+def shape_of(value: Value) -> tuple[Dim, ...]:
+    """Return the shape of a tensor. Other values, and tensors of unknown rank, have no dimensions."""
+    info = decode(value.type)
+    return info.shape or () if isinstance(info, TensorInfo) else ()
 
 
 def factors_of(operation: Operation) -> list[ShardingFactor] | None:
@@ -104,7 +104,8 @@ def _split(text: str, name: str) -> tuple[list[str], dict[str, str]]:
 
 def _read(text: str, operation: Operation) -> list[ShardingFactor]:
     terms, kinds = _split(text, operation.name)
-    shapes, count = shapes_of(operation), len(operation.operands)
+    shapes = [shape_of(value) for value in (*operation.operands, *operation.results)]
+    count = len(operation.operands)
     if len(terms) != len(shapes):
         raise RuleProblem(
             f"sharding rule '{text}' of {operation.name} has {len(terms)} terms, and the operation has {count} "

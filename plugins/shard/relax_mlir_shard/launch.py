@@ -6,30 +6,30 @@ from __future__ import annotations
 import json
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy
 from relax_mlir.runtime import Executable
 from relax_mlir.runtime.arrays import to_numpy
+from relax_mlir.runtime.threads import usable_cores
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.suggest import suggest
 
 from . import exchanges
-from .engines import RankError, Threads, Transport, using
+from .engines import Array, RankError, Threads, Transport, using
 from .mesh import Mesh, Sharding
 from .mpi import MpiRank
 from .shard import PLAN
 from .torch_group import TorchRank
 
-Array: TypeAlias = "numpy.ndarray[Any, Any]"
-
 #: Engines of several processes. With "threads", all ranks are threads of this process.
 _PROCESSES: dict[str, Callable[[], Any]] = {"mpi": MpiRank, "torch": TorchRank}
 _ENGINES = ("threads", *_PROCESSES)
 #: Variables of launchers with the number of processes.
-_MPI_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS")
+_MPI_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 
 
 class _PlannedTensor(NamedTuple):
@@ -50,7 +50,7 @@ class RankParts:
         self.arrays = dict(arrays)
 
 
-class Launched:
+class Launched(ABC):
     """A sharded program with its ranks. Functions take and return whole tensors."""
 
     def __init__(self, program: Executable, ranks: int | None) -> None:
@@ -80,7 +80,7 @@ class Launched:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # not abstract: processes end by themselves
         """End the ranks."""
 
     def divide(self, name: str, array: Any) -> RankParts:
@@ -91,13 +91,13 @@ class Launched:
         self._check(name, whole.shape)
         return RankParts({rank: self._part(name, whole, rank) for rank in self._own_ranks()})
 
+    @abstractmethod
     def _own_ranks(self) -> Sequence[int]:
         """Return the ranks in this process."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _results(self, parts: Mapping[int, Sequence[Array]]) -> list[Array]:
         """Call the program for each rank of this process, and return whole results."""
-        raise NotImplementedError
 
     def _part(self, name: str, whole: Array, rank: int) -> Array:
         part = part_of_rank(whole, self._arguments[name].sharding, self._mesh, rank)
@@ -157,7 +157,7 @@ class _OnThreads(Launched):
         self._timeout = timeout
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(self.ranks, thread_name_prefix="rank")
-        program.threads = max(len(os.sched_getaffinity(0)) // self.ranks, 1)
+        program.threads = max(usable_cores() // self.ranks, 1)
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -228,8 +228,9 @@ def launch(
     """Run a program of `rx.shard` on the ranks of its mesh.
 
     The result has the program's function: `rx.launch(program)["main"](x)`. It takes and returns whole tensors.
-    `engine`: "threads" of this process, "mpi" or "torch" for a process of value rank; default: as the process was
-    started. `timeout` limits the seconds that a thread waits for others; None waits without a limit.
+    `engine`: "threads" of this process, "mpi" or "torch" for a process of each rank; default: as the process was
+    started. Ranks that are threads share the cores of the process, and set `program.threads` for it.
+    `timeout` limits the seconds that a thread waits for others; None waits without a limit.
     """
     chosen = engine or _engine_of_launcher()
     if chosen not in _ENGINES:

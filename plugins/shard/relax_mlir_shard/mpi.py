@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy
 from relax_mlir.support.errors import OptionError
 
-from .engines import Combine
+from .engines import Array, Combine
 from .mesh import Groups, Mesh
-
-Array: TypeAlias = "numpy.ndarray[Any, Any]"
 
 
 class MpiRank:

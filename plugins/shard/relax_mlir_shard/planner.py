@@ -14,7 +14,7 @@ from relax_mlir.dialects.core.infos import TensorInfo, is_float
 from relax_mlir.dialects.core.symbols import Dim, SymExpr, equal
 
 from . import relax_rules  # noqa: F401  # registers the rules of this project's operators
-from .factors import ShardingFactor, factors_of
+from .factors import ShardingFactor, factors_of, shape_of
 from .mesh import Mesh, Sharding, whole
 
 
@@ -55,7 +55,7 @@ class ShardingPlan:
     def can_divide(self, factor: ShardingFactor, axes: Sequence[str]) -> bool:
         """Return True if a factor has parts for these axes.
 
-        RankParts may be short if all dimensions have one size and nothing combines the parts.
+        Parts may be short if all dimensions have one size and nothing combines the parts.
         """
         count = self.mesh.count(axes)
         is_short = not factor.kind and len(factor.sizes) == 1
@@ -67,11 +67,6 @@ class ShardingPlan:
         return isinstance(size, SymExpr) and size.variables <= self.symbols and equal(size % count, 0) is True
 
 
-def shape_of(value: Value) -> tuple[Dim, ...]:
-    info = decode(value.type)
-    return info.shape or () if isinstance(info, TensorInfo) else ()
-
-
 def element_of(value: Value) -> str:
     info = decode(value.type)
     return info.dtype or "" if isinstance(info, TensorInfo) else ""
@@ -80,7 +75,7 @@ def element_of(value: Value) -> str:
 def propagate(steps: Sequence[FactoredOperation], plan: ShardingPlan) -> None:
     """Extend the plan to all values."""
     order = [*steps, *reversed(steps)]
-    while any([_propagate(step, plan) for step in order]):
+    while any([_propagate(step, plan) for step in order]):  # a list: each round visits all operations
         pass
 
 

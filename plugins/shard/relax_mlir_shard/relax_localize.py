@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import lcm
 from typing import Any, ClassVar
 
 from relax_mlir.bindings.ir import Operation, Value
@@ -23,6 +24,7 @@ from relax_mlir.support.errors import OptionError
 
 from .collectives import ccl
 from .explanation import CollectiveUse, Explanation
+from .factors import shape_of
 from .mesh import Mesh, Sharding, parse, show, whole
 from .planner import (
     FactoredOperation,
@@ -31,7 +33,6 @@ from .planner import (
     keep_whole,
     propagate,
     required_sharding,
-    shape_of,
     steps_of,
 )
 
@@ -97,10 +98,8 @@ class _Localizer:
         operations = operations_of(body)
         steps = steps_of(operations[:-1])
         plan = ShardingPlan(self.mesh, self.keeps_sums, symbols=symbols)
-        results, returned = (
-            self._read_shardings("res_attrs", [value.type for value in operations[-1].operands]),
-            operations[-1],
-        )
+        returned = operations[-1]
+        results = self._read_shardings("res_attrs", [value.type for value in returned.operands])
         for value, sharding in [*zip(body.arguments, arguments, strict=True), *self._annotated_values(operations)]:
             if sharding is not None:
                 plan.shardings[value] = sharding
@@ -114,7 +113,7 @@ class _Localizer:
         for step in steps:
             self._localize(step, plan)
         target = [
-            plan.sharding_of(value) if sharding is None else sharding
+            self.have.get(value, whole(len(shape_of(value)))) if sharding is None else sharding
             for value, sharding in zip(returned.operands, results, strict=True)
         ]
         self._move_operands(returned, target)
@@ -163,7 +162,7 @@ class _Localizer:
         old = list(self.function.attributes[name]) if name in self.function.attributes else [{}] * len(shardings)
         new = [
             ir.DictAttr.get(
-                {**{divided.name: divided.attr for divided in attributes}, SHARDING: ir.StringAttr.get(show(sharding))}
+                {**{entry.name: entry.attr for entry in attributes}, SHARDING: ir.StringAttr.get(show(sharding))}
             )
             for attributes, sharding in zip(old, shardings, strict=True)
         ]
@@ -179,8 +178,7 @@ class _Localizer:
                         raise OptionError(
                             f"a sharding divides the size {size}: only numbers and symbols can be divided"
                         )
-                    name, count = str(size), self.mesh.count(axes)
-                    counts[name] = max(counts.get(name, 1), count)
+                    counts[str(size)] = lcm(counts.get(str(size), 1), self.mesh.count(axes))
         substitute(self.function, {name: sym(name) * count for name, count in counts.items()})
         return frozenset(counts)
 

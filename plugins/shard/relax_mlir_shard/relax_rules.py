@@ -7,51 +7,29 @@ from collections.abc import Callable, Iterable
 from string import ascii_letters
 from typing import Any
 
-from relax_mlir.dialects.core.codec import decode
-from relax_mlir.dialects.core.infos import TensorInfo
-from relax_mlir.dialects.core.symbols import Dim, product
+from relax_mlir.dialects.core.symbols import product
 
-from .factors import register_sharding
-
-
-def _shape(value: Any) -> tuple[Dim, ...]:
-    info = decode(value.type)
-    return info.shape or () if isinstance(info, TensorInfo) else ()
+from .factors import register_sharding, shape_of
 
 
 def _letters(rank: int, whole: Iterable[int] = ()) -> str:
-    """Return a letter for dimension dimension, and `.` for dimensions that every rank needs as a whole."""
+    """Return a letter for each dimension, and `.` for dimensions that every rank needs as a whole."""
     blocked = {axis % rank for axis in whole} if rank else set()
     return "".join("." if axis in blocked else ascii_letters[axis] for axis in range(rank))
 
 
-def _terms(op: Any, of: Callable[[Any], str]) -> str:
-    return ",".join(map(of, op.operands)) + "->" + ",".join(map(of, op.results))
-
-
-def _with_whole_axes(*names: str) -> Callable[[Any], str]:
-    """Return the rule of operators that need the dimensions in these attributes as a whole.
-
-    Operands and results have the same dimensions, or fewer, the last ones.
-    """
-
-    def rule(op: Any) -> str:
-        rank = len(_shape(op.operands[0]))
-        axes: list[int] = []
-        for name in names:
-            value = getattr(op, name)
-            axes += range(rank) if value is None else [value] if isinstance(value, int) else value
-        letters = _letters(rank, axes)
-        return _terms(op, lambda value: letters[rank - len(_shape(value)) :] if _shape(value) else "")
-
-    return rule
+def _axis_rule(op: Any) -> str:
+    """Return the rule of operators that need the dimension `axis` as a whole; all dimensions if it is None."""
+    rank = len(shape_of(op.operands[0]))
+    letters = _letters(rank, range(rank) if op.axis is None else [op.axis])
+    return ",".join([letters] * len(op.operands)) + "->" + ",".join([letters] * len(op.results))
 
 
 def _norm_rule(op: Any) -> str:
     """Return the rule of norms over `axes`. Scales have these dimensions."""
-    rank = len(_shape(op.operands[0]))
+    rank = len(shape_of(op.operands[0]))
     letters = _letters(rank, [*op.axes, *([op.channel_axis] if hasattr(op, "channel_axis") else [])])
-    scales = ["." * len(_shape(value)) for value in list(op.operands)[1:]]
+    scales = ["." * len(shape_of(value)) for value in list(op.operands)[1:]]
     return ",".join([letters, *scales]) + "->" + letters
 
 
@@ -59,7 +37,7 @@ def _reduction_rule(kind: str) -> Callable[[Any], str]:
     """Return the rule of reductions over `axis`. Kind "" needs the dimensions as a whole."""
 
     def rule(op: Any) -> str:
-        rank = len(_shape(op.operands[0]))
+        rank = len(shape_of(op.operands[0]))
         axis = op.axis
         axes = {
             dimension % rank
@@ -78,28 +56,28 @@ def _reduction_rule(kind: str) -> Callable[[Any], str]:
 
 
 def _matmul_rule(op: Any) -> str:
-    first, second = (len(_shape(value)) for value in op.operands)
+    first, second = (len(shape_of(value)) for value in op.operands)
     left = "k" if first == 1 else "...mk"
     right = "k" if second == 1 else "...kn"
     return f"{left},{right}->...{'m' * (first > 1)}{'n' * (second > 1)}"
 
 
 def _permutation_rule(op: Any) -> str:
-    rank = len(_shape(op.operands[0]))
+    rank = len(shape_of(op.operands[0]))
     axes = op.axes if op.axes is not None else range(rank)[::-1]
     letters = _letters(rank)
     return f"{letters}->{''.join(letters[axis] for axis in axes)}"
 
 
 def _expand_dims_rule(op: Any) -> str:
-    rank = len(_shape(op.result))
+    rank = len(shape_of(op.result))
     new = {axis % rank for axis in op.axis} if rank else set()
     result = _letters(rank, new)
     return f"{''.join(result[axis] for axis in range(rank) if axis not in new)}->{result}"
 
 
 def _squeeze_rule(op: Any) -> str:
-    shape = _shape(op.operands[0])
+    shape = shape_of(op.operands[0])
     rank = len(shape)
     axes = [axis for axis, size in enumerate(shape) if size == 1] if op.axis is None else op.axis
     gone = {axis % rank for axis in axes} if rank else set()
@@ -109,7 +87,7 @@ def _squeeze_rule(op: Any) -> str:
 
 def _reshape_rule(op: Any) -> str:
     """Divide the dimensions with equal numbers of elements in front of them: their parts have the same elements."""
-    before, after = _shape(op.operands[0]), _shape(op.result)
+    before, after = shape_of(op.operands[0]), shape_of(op.result)
     fronts = {product(after[:at]): at for at, size in enumerate(after) if size != 1}
     left, right, outer = ["."] * len(before), ["."] * len(after), []
     for at, size in enumerate(before):
@@ -121,20 +99,14 @@ def _reshape_rule(op: Any) -> str:
     return f"{''.join(left)}{shapes}->{''.join(right)}" + (f"|{','.join(outer)}" if outer else "")
 
 
-def _concat_rule(op: Any) -> str:
-    rank = len(_shape(op.result))
-    letters = _letters(rank, [op.axis])
-    return ",".join([letters] * len(op.operands)) + f"->{letters}"
-
-
 def _stack_rule(op: Any) -> str:
-    rank = len(_shape(op.result))
+    rank = len(shape_of(op.result))
     letters = _letters(rank, [op.axis])
     return ",".join([letters.replace(".", "")] * len(op.operands)) + f"->{letters}"
 
 
 def _take_rule(op: Any) -> str:
-    data, indices = (len(_shape(value)) for value in op.operands)
+    data, indices = (len(shape_of(value)) for value in op.operands)
     if op.axis is None or op.mode == "nan":
         return ""
     axis = op.axis % data
@@ -144,19 +116,19 @@ def _take_rule(op: Any) -> str:
 
 def _gather_elements_rule(op: Any) -> str:
     """Give up dimensions that differ between data and indices: only their beginning is read."""
-    data, indices = (_shape(value) for value in list(op.operands)[:2])
+    data, indices = (shape_of(value) for value in list(op.operands)[:2])
     differ = [axis for axis in range(len(data)) if data[axis] != indices[axis]]
     letters = _letters(len(data), [op.axis, *differ])
     return ",".join([letters] * len(op.operands)) + f"->{letters}"
 
 
 def _slice_rule(op: Any) -> str:
-    letters = _letters(len(_shape(op.result)), op.axes)
+    letters = _letters(len(shape_of(op.result)), op.axes)
     return f"{letters}->{letters}"
 
 
 def _pad_rule(op: Any) -> str:
-    rank, widths = len(_shape(op.result)), op.pad_width
+    rank, widths = len(shape_of(op.result)), op.pad_width
     if len(widths) != 2 * rank:
         return ""
     letters = _letters(rank, [axis for axis in range(rank) if any(widths[2 * axis : 2 * axis + 2])])
@@ -183,12 +155,10 @@ def _letters_of_layout(layout: str, letters: str = "NC") -> str:
 
 def _convolution_rule(op: Any) -> str:
     data, kernel, out = op.data_layout, op.kernel_layout, op.out_layout or op.data_layout
-    if not all(layout.isupper() for layout in (data, kernel, out)) or op.groups != 1:
-        return (
-            ""
-            if not data.isupper() or not out.isupper()
-            else f"{_letters_of_layout(data, 'N')},{'.' * len(kernel)}->{_letters_of_layout(out, 'N')}"
-        )
+    if not data.isupper() or not out.isupper():
+        return ""
+    if op.groups != 1 or not kernel.isupper():
+        return f"{_letters_of_layout(data, 'N')},{'.' * len(kernel)}->{_letters_of_layout(out, 'N')}"
     of_data = _letters_of_layout(data, "NC").replace("c", "i")
     of_out = _letters_of_layout(out, "NC").replace("c", "o")
     return f"{of_data},{_letters_of_layout(kernel, 'OI')}->{of_out}"
@@ -197,41 +167,41 @@ def _convolution_rule(op: Any) -> str:
 def _attention_rule(op: Any) -> str:
     """Divide the batch and the heads. Consecutive heads of queries share one of keys."""
     biases = [
-        "".join("." if size == 1 else letter for size, letter in zip(_shape(bias), "bh..", strict=True))
+        "".join("." if size == 1 else letter for size, letter in zip(shape_of(bias), "bh..", strict=True))
         for bias in list(op.operands)[3:]
     ]
     return ",".join(["b.h."] * 3 + biases) + "->b.h.|h:outer"
 
 
 def _triangle_rule(op: Any) -> str:
-    rank = len(_shape(op.result))
+    rank = len(shape_of(op.result))
     letters = _letters(rank, [-1, -2])
     return f"{letters}{',' * (len(op.operands) - 1)}->{letters}"
 
 
 def _first_operand_rule(op: Any) -> str:
     """Divide x like the result; further operands are numbers or sizes."""
-    letters = _letters(len(_shape(op.result)))
-    first = _shape(op.operands[0])
+    letters = _letters(len(shape_of(op.result)))
+    first = shape_of(op.operands[0])
     same = "".join(
         letter if size == result_size else "."
         for letter, size, result_size in zip(
-            letters[len(letters) - len(first) :], first, _shape(op.result)[len(letters) - len(first) :], strict=True
+            letters[len(letters) - len(first) :], first, shape_of(op.result)[len(letters) - len(first) :], strict=True
         )
     )
     return f"{same}{',' * (len(op.operands) - 1)}->{letters}"
 
 
 def _fill_rule(op: Any) -> str:
-    return f"{','.join('' for _ in op.operands)}->{_letters(len(_shape(op.result)))}"
+    return f"{','.join('' for _ in op.operands)}->{_letters(len(shape_of(op.result)))}"
 
 
 def _quantize_rule(op: Any) -> str:
     """Divide the data and, with it, scales and zero points along the axis."""
-    rank = len(_shape(op.operands[0]))
+    rank = len(shape_of(op.operands[0]))
     letters = _letters(rank)
     others = [
-        letters[op.axis % rank] if len(_shape(value)) == 1 and _shape(value)[0] != 1 else "." * len(_shape(value))
+        letters[op.axis % rank] if len(shape_of(value)) == 1 and shape_of(value)[0] != 1 else "." * len(shape_of(value))
         for value in list(op.operands)[1:]
     ]
     return ",".join([letters, *others]) + f"->{letters}"
@@ -241,20 +211,17 @@ register_sharding("relax.matmul", _matmul_rule)
 register_sharding("relax.outer", "m,n->mn")
 register_sharding("relax.einsum", _einsum_rule)
 register_sharding(["relax.nn.softmax", "relax.nn.log_softmax", "relax.cumsum", "relax.cumprod", "relax.sort",
-                   "relax.argsort", "relax.topk", "relax.flip"], _with_whole_axes("axis"))  # fmt: skip
+                   "relax.argsort", "relax.topk", "relax.flip", "relax.concat", "relax.split"], _axis_rule)  # fmt: skip
 register_sharding(["relax.nn.layer_norm", "relax.nn.rms_norm", "relax.nn.instance_norm", "relax.nn.group_norm"],
                   _norm_rule)  # fmt: skip
-register_sharding(
-    ["relax.sum", "relax.prod", "relax.max", "relax.min"], lambda op: _reduction_rule(op.name.rpartition(".")[2])(op)
-)
+for _kind in ("sum", "prod", "max", "min"):
+    register_sharding(f"relax.{_kind}", _reduction_rule(_kind))
 register_sharding(["relax.mean", "relax.std", "relax.variance", "relax.argmax", "relax.argmin"], _reduction_rule(""))
 register_sharding("relax.permute_dims", _permutation_rule)
 register_sharding("relax.expand_dims", _expand_dims_rule)
 register_sharding("relax.squeeze", _squeeze_rule)
 register_sharding(["relax.reshape", "relax.flatten", "relax.nn.batch_flatten"], _reshape_rule)
-register_sharding("relax.concat", _concat_rule)
 register_sharding("relax.stack", _stack_rule)
-register_sharding("relax.split", _with_whole_axes("axis"))
 register_sharding("relax.take", _take_rule)
 register_sharding("relax.gather_elements", _gather_elements_rule)
 register_sharding("relax.strided_slice", _slice_rule)
@@ -269,4 +236,4 @@ register_sharding(["relax.broadcast_to", "relax.clip"], _first_operand_rule)
 register_sharding(["relax.full", "relax.ones", "relax.zeros"], _fill_rule)
 register_sharding(["relax.quantize", "relax.dequantize"], _quantize_rule)
 register_sharding(["relax.nn.prelu", "relax.meshgrid", "relax.requantize", "relax.scalar_to_tensor"],
-                  lambda op: "")  # fmt: skip
+                  lambda _: "")  # fmt: skip

@@ -19,8 +19,8 @@ from relax_mlir.passes.graph.params.signature import changing_copy, graph_functi
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.suggest import suggest
 
+from .factors import shape_of
 from .mesh import Mesh, Sharding, parse, sharding_of_spec, show
-from .planner import shape_of
 from .relax_localize import SHARDING, localize
 
 #: For each dimension an axis of the mesh, several axes, or None.

@@ -7,15 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from itertools import chain, combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy
 from relax_mlir.support.errors import OptionError
 
-from .engines import Combine, own_group
+from .engines import Array, Combine, own_group
 from .mesh import Groups, Mesh
-
-Array: TypeAlias = "numpy.ndarray[Any, Any]"
 
 
 class TorchRank:

@@ -216,3 +216,16 @@ def test_a_saved_program_keeps_its_plan(tmp_path: Any) -> None:
     loaded = rx.runtime.load(tmp_path / "block.rxa")
     expected = to_numpy(rx.compile(block())["main"](*given))
     numpy.testing.assert_array_equal(rx.launch(loaded)["main"](*given), expected)
+
+
+def test_a_size_that_two_arguments_divide_differently() -> None:
+    """Divide a symbol by 2 in one argument, and by 3 in another one: it is a multiple of 6."""
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor(("n", 2)), "y": rx.tensor(("n", 2))}) as f:
+        f.returns(relax.exp(f.args[0]), relax.negative(f.args[1]))
+    program = rx.compile(rx.shard(module, {"a": 2, "b": 3}, {"x": ("a", None), "y": ("b", None)}))
+    x = numpy.random.default_rng(0).standard_normal((12, 2), "float32")
+    with rx.launch(program) as ranks:
+        found, negative = ranks["main"](x, x)
+    numpy.testing.assert_array_equal(found, to_numpy(rx.compile(module)["main"](x, x)[0]))
+    numpy.testing.assert_array_equal(negative, -x)

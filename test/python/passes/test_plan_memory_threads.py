@@ -49,7 +49,7 @@ def _number(text: str, length: int) -> int:
 
 @pytest.mark.parametrize("block", [blocks.transformer, blocks.llama])
 def test_a_block_of_symbolic_length_takes_little_more_than_what_is_alive(block: Any) -> None:
-    """Plan no more memory for more cores, and least for one core, at any length."""
+    """Plan no more memory for fewer cores, and little more than the live tensors, at any length."""
     module = block(width=128, length="n")
     assert "by work" in str(rx.lower(module, _CORES, pipeline=rx.stages(_CORES, 3).until("plan")))
     planned = [_memory(module, cores) for cores in (1, 2, 8)]
