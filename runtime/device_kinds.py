@@ -74,7 +74,7 @@ def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:
 
 def targets_of_devices(kind: str) -> list[str]:
     """Return the targets that fit the devices of a kind, in their order. Raise DeviceError if there is no driver."""
-    return _kinds[kind]().targets() if _is_known(kind) else []
+    return _kinds[kind]().targets() if _is_known(kind) and kind in _kinds else []
 
 
 def devices_text() -> str:

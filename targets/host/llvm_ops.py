@@ -113,6 +113,7 @@ def _global(symbol: str, type_: Type, attributes: dict[str, Attribute]) -> Opera
         "linkage": ir.Attribute.parse(INTERNAL),
         "constant": ir.UnitAttr.get(),
         "addr_space": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0),
+        "unnamed_addr": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0),  # parsed globals have it
         **attributes,
     }
     return ir.Operation.create("llvm.mlir.global", attributes=attributes, regions=1)

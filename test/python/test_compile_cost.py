@@ -125,8 +125,8 @@ print(len(texts))
 print("\\n".join(set(sys.modules) - before))
 """
 #: Own modules, and texts that Python compiles for data classes, named tuples and annotations, tvm-ffi's included.
-#: Python 3.11 has 603 and 1,814 of them, 20 and 330 for the host's library, whose units are Python; other versions
-#: differ a little. `bench/compile_time.py --first` prints both.
+#: Python 3.11 has 603 and 1,814 of them, 20 and 330 for the units of the host's library; other versions differ a
+#: little. `bench/compile_time.py --first` prints both.
 _MOST_MODULES, _MOST_TEXTS = 607, 1900
 _NEEDLESS = (
     "frontends.onnx frontends.script frontends.torch passes.graph.gradient_rules passes.graph.partition tools "

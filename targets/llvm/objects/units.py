@@ -22,7 +22,16 @@ from ....bindings.mlir import ir
 from ....bindings.navigation import has_body, operations_of, symbol_name
 from ....bindings.objects import KERNEL
 from ....bindings.pass_manager import run_upstream
-from ....dialects.core.ir_attributes import CALLS, CONTRACT, DEVICE, ENTRIES, KERNELS, NUMERICS, PLACED_CONSTANTS
+from ....dialects.core.ir_attributes import (
+    CALLS,
+    CONTRACT,
+    DEVICE,
+    ENTRIES,
+    EXTERNAL_MODS,
+    KERNELS,
+    NUMERICS,
+    PLACED_CONSTANTS,
+)
 from ....dialects.core.kernel_contract import contract_of
 from ....dialects.verification import verify_ir
 from ....support.callbacks import enters
@@ -41,7 +50,7 @@ from .kernels import (
 from .object_file import foreign
 
 #: Attributes that the stages leave on a module for the last step. They are not part of the LLVM dialect.
-NOTES = (ENTRIES, PLACED_CONSTANTS, CALLS, DEVICE, KERNELS, NUMERICS)
+NOTES = (ENTRIES, PLACED_CONSTANTS, CALLS, DEVICE, KERNELS, NUMERICS, EXTERNAL_MODS)
 #: Prefix of kernels with units of their own.
 KERNEL_PREFIX = "__relax_kernel."
 _CONSTANT_PREFIX = "__relax_unit_constant."

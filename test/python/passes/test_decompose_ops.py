@@ -182,7 +182,10 @@ def test_queries_that_see_nothing_give_zeros() -> None:
         ([None, (4,)], nn.rms_norm),
         ([(1, 4, 5, 5), (4, 3, 2, 2)], nn.conv2d_transpose),  # without strides there is nothing to gain
         ([(1, 4, 5, 5), (4, 3, 2, 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 2], dilation=[2, 2])),
-        ([(1, 5, 5, 4), (4, 3, 2, 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 2], data_layout="NHWC")),
+        (
+            [(1, 1, 5, 5, 4), (4, 3, 2, 2)],
+            lambda *x: nn.conv2d_transpose(*x, strides=[2, 2], data_layout="NCHW4c", out_layout="NCHW"),
+        ),
         ([(1, 4, 5, 5), (4, 3, "k", 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 2])),
         ([(1, 4, 5, 5), (4, "c", 2, 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 2])),
     ],

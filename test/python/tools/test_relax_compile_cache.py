@@ -342,7 +342,7 @@ def test_information_and_clearing(tmp_path: Path, cache: DiskCache) -> None:
     made(model(tmp_path / "model.onnx"), "-o", tmp_path / "out.rxa")
     lines = printed("--cache-info").splitlines()
     assert [line.split()[0] for line in lines[1:]] == [
-        "kernels", "model-programs", "models", "outputs", "programs", "warnings",
+        "contracts", "kernels", "model-programs", "models", "outputs", "programs", "warnings",
     ]  # fmt: skip
     assert re.fullmatch(rf"{re.escape(cache.folder)}: 0\.\d MB removed\n", printed("--clear-cache"))
     assert cache.sizes() == {}

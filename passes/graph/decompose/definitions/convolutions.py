@@ -31,17 +31,24 @@ _LAYOUTS = [("NCW", "IOW"), ("NCHW", "IOHW"), ("NCDHW", "IODHW")]
 def transposed_convolution(op: OpView, data: Value, weight: Value) -> Value:
     windows = list(windows_of(call_of(op.definition, op.operation)).values())
     strides = [window.stride for window in windows]
-    if (op.data_layout, op.kernel_layout) not in _LAYOUTS or op.out_layout not in (None, op.data_layout):
-        raise Decline("its layouts are not NCHW and IOHW")
+    layout, kernel_layout = _LAYOUTS[len(windows) - 1]
+    out_layout = op.out_layout or op.data_layout
+    if any(len(text) != len(layout) for text in (op.data_layout, op.kernel_layout, out_layout)):
+        raise Decline("its layouts have blocks")
     if max(strides) == 1:
         raise Decline("it has no strides: there are no zeros between the data's elements")
     if any(window.gap != 1 or not isinstance(window.taps, int) for window in windows):
         raise Decline("its taps have gaps, or their number is not known")
+    data, weight = _moved(data, op.data_layout, layout), _moved(weight, op.kernel_layout, kernel_layout)
     extra = each_dimension(op.output_padding, len(windows))
     phases = [_Phases(window, more) for window, more in zip(windows, extra, strict=True)]
     taps = _taps_by_phase(weight, op.groups, phases)
     parts = iter([_part(op, data, taps, runs) for runs in itertools.product(*(phase.runs for phase in phases))])
-    return _cut(_dealt_out(_join(parts, phases, 0), phases), phases)
+    return _moved(_cut(_dealt_out(_join(parts, phases, 0), phases), phases), layout, out_layout)
+
+
+def _moved(value: Value, layout: str, other: str) -> Value:
+    return value if layout == other else relax.permute_dims(value, axes=[layout.index(letter) for letter in other])
 
 
 @dataclass(frozen=True)
