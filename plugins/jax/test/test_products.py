@@ -37,6 +37,7 @@ CONVOLUTIONS = {
     "channels first": ("[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "", "tensor<1x2x5x6xf32>", "tensor<3x2x2x3xf32>", "tensor<1x3x4x4xf32>", 1),
     "channels last": ("[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "stride = [2, 1], pad = [[1, 0], [0, 2]]", "tensor<1x5x6x2xf32>", "tensor<2x3x2x3xf32>", "tensor<1x3x6x3xf32>", 1),
     "gaps in data": ("[b, f, 0]x[o, i, 0]->[b, f, 0]", "pad = [[1, 2]], lhs_dilate = [2]", "tensor<1x2x5xf32>", "tensor<3x2x3xf32>", "tensor<1x3x10xf32>", 1),
+    "gaps in data, more after": ("[b, f, 0]x[o, i, 0]->[b, f, 0]", "pad = [[1, 3]], lhs_dilate = [2]", "tensor<1x2x5xf32>", "tensor<3x2x3xf32>", "tensor<1x3x11xf32>", 1),
     "gaps between taps": ("[b, f, 0]x[o, i, 0]->[b, f, 0]", "rhs_dilate = [2]", "tensor<2x2x7xf32>", "tensor<3x2x3xf32>", "tensor<2x3x3xf32>", 1),
     "negative padding": ("[b, f, 0]x[o, i, 0]->[b, f, 0]", "pad = [[-1, 2]]", "tensor<1x2x7xf32>", "tensor<3x2x3xf32>", "tensor<1x3x6xf32>", 1),
     "groups": ("[b, f, 0]x[o, i, 0]->[b, f, 0]", "", "tensor<1x4x6xf32>", "tensor<4x2x3xf32>", "tensor<1x4x4xf32>", 2),

@@ -75,6 +75,8 @@ def _convolve(
     count = len(padding)
     ones, spatial = [1] * count, layout.data[2:]
     data, weight = cast(data, node.dtype), cast(weight, node.dtype)
+    if (spread := _spread(node, layout, data, weight, padding)) is not None:
+        return spread
     for axis, is_reversed in zip(layout.weight[2:], node.attr("window_reversal", [False] * count), strict=True):
         weight = relax.flip(weight, axis=axis) if is_reversed else weight
     gaps = [dilation - 1 for dilation in node.attr("lhs_dilation", ones)]
@@ -106,6 +108,43 @@ def _convolve(
         kernel_layout=_write_layout("OI" + letters, layout.weight),
         out_layout=_write_layout("NC" + letters, layout.result),
         **settings,
+    )
+
+
+def _spread(
+    node: HloNode,
+    layout: ConvolutionDims,
+    data: Tensor,
+    weight: Tensor,
+    padding: Sequence[tuple[sizes.Size, sizes.Size]],
+) -> Tensor | None:
+    """Return a convolution of dilated data as a transposed convolution, or None. It skips the zeros in between."""
+    count = len(padding)
+    ones, letters = [1] * count, "DHW"[-count:]
+    gaps = node.attr("lhs_dilation", ones)
+    others = ("window_strides", "rhs_dilation")
+    if max(gaps, default=1) == 1 or count > 3 or any(node.attr(name, ones)[:count] != ones for name in others):
+        return None
+    if node.attr("feature_group_count", 1) != 1 or node.attr("batch_group_count", 1) != 1:
+        return None
+    taps = [sizes.sizes_of(Value(ssa=weight))[axis] for axis in layout.weight[2:]]
+    if not all(isinstance(size, int) for size in (*taps, *(side for pair in padding for side in pair))):
+        return None
+    before, after = ([taps[axis] - 1 - padding[axis][side] for axis in range(count)] for side in (0, 1))
+    extra = [max(-rest, 0) for rest in after]
+    if min(before) < 0 or any(more >= gap for more, gap in zip(extra, gaps, strict=True)):
+        return None
+    for axis, is_reversed in zip(layout.weight[2:], node.attr("window_reversal", [False] * count), strict=True):
+        weight = weight if is_reversed else relax.flip(weight, axis=axis)
+    return relax.dialect.ops[f"nn.conv{count}d_transpose"](
+        data,
+        weight,
+        strides=gaps,
+        padding=[*before, *(max(rest, 0) for rest in after)],
+        output_padding=extra,
+        data_layout=_write_layout("NC" + letters, layout.data),
+        kernel_layout=_write_layout("OI" + letters, layout.weight),
+        out_layout=_write_layout("NC" + letters, layout.result),
     )
 
 

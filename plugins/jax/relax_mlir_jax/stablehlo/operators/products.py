@@ -44,10 +44,18 @@ def _product(node: HloNode, dims: dict[str, list[int]]) -> Outputs:
     return multiplied(node.pair(0), node.pair(1), multiply).value()
 
 
+_OTHER = {"lhs": "rhs", "rhs": "lhs"}
+
+
+def _is_in_order(axes: list[int]) -> bool:
+    return axes == sorted(axes)
+
+
 def product(left: Tensor, right: Tensor, dims: dict[str, list[int]], dtype: str) -> Tensor:
     """Return a product as a matrix product with the batch in front and one dimension of each other kind.
 
-    A single matrix on the right without a batch needs no reshaping.
+    A single matrix on the right without a batch needs no reshaping. Where both operands of a batch would be transposed,
+    and the right one has its rows in order, the transposed product moves less: attention's weights times its values.
     """
     batch = (dims.get("lhs_batching_dimensions", []), dims.get("rhs_batching_dimensions", []))
     summed = (dims.get("lhs_contracting_dimensions", []), dims.get("rhs_contracting_dimensions", []))
@@ -62,10 +70,14 @@ def product(left: Tensor, right: Tensor, dims: dict[str, list[int]], dtype: str)
     is_by_rows = not count and len(columns) == len(summed[0]) == 1
     height = rows if is_by_rows and rows else [sizes.product(rows)]
     orders = ([*batch[0], *free[0], *summed[0]], [*batch[1], *summed[1], *free[1]])
+    if count and not any(map(_is_in_order, orders)) and _is_in_order([*batch[1], *free[1], *summed[1]]):
+        turned = product(right, left, {_OTHER[name[:3]] + name[3:]: axes for name, axes in dims.items()}, dtype)
+        first, end = len(count) + len(columns), len(count) + len(columns) + len(rows)
+        return relax.permute_dims(turned, axes=[*range(len(count)), *range(first, end), *range(len(count), first)])
     wanted = ([*count, *height, depth], [*count, depth, sizes.product(columns)])
 
     def as_matrices(x: Tensor, side: int) -> Tensor:
-        moved = x if orders[side] == sorted(orders[side]) else relax.permute_dims(x, axes=orders[side])
+        moved = x if _is_in_order(orders[side]) else relax.permute_dims(x, axes=orders[side])
         own = [shapes[side][axis] for axis in orders[side]]
         return moved if own == wanted[side] else sizes.reshaped(moved, wanted[side])
 
