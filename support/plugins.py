@@ -14,7 +14,7 @@ In the other package's pyproject.toml:
     "references.mynpu" = "mynpu.meanings"   # references of operators, which define them in NumPy
     "gradients.mynpu" = "mynpu.derivatives" # derivatives of operators, by rx.rules.register_gradient
     "primitives.mynpu" = "mynpu.steps"      # primitives of schedules, of any names
-    "comparison.each" = "mynpu.compare"     # what an option of relax-run compares with: each, reference
+    "comparison.each" = "mynpu.compare"     # how an option of relax-run runs programs: each, ranks, reference
     "connection.dask" = "mynpu.boards"      # what rx.runtime.connect returns for a scheduler: dask
     "page.report" = "mynpu.report"          # what relax-compile --report writes
     "onnx.com.acme" = "mynpu.converters"    # converters of ONNX operators of the domain com.acme
@@ -151,7 +151,7 @@ _POINTS = {
     "relax_mlir_proof": "comparison.each comparison.reference target.reference",
     "relax_mlir_quantize": "pass.relax-requantize",
     "relax_mlir_report": "page.report",
-    "relax_mlir_shard": "dialect.ccl pass.relax-localize rules.ccl",
+    "relax_mlir_shard": "comparison.ranks dialect.ccl pass.relax-localize rules.ccl",
     "relax_mlir_spirv": "device.opencl device.vulkan target.opencl target.spirv target.vulkan",
     "relax_mlir_tensorrt": "codegen.tensorrt",
     "relax_mlir_tflite": "frontend.tflite",

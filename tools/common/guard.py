@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from ...support.errors import RelaxError
 from ...support.files import hidden_sibling, is_special, mode_of, replacing
@@ -25,6 +26,8 @@ _watched: mmap.mmap | None = None
 # Set when the child ends regularly, because a library may call exit().
 _ended: mmap.mmap | None = None
 _NOTE_BYTES = 8192
+#: Ends the child. os._exit skips exit handlers, which belong to the parent; a plug-in may load a library that has some.
+end_process: Callable[[int], Any] = os._exit
 
 _CAUSES: dict[int, str] = {
     # SIGKILL without a message usually comes from the system.
@@ -209,8 +212,7 @@ def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals
         code = _INTERRUPTED  # the parent reports it, as it does for a child that is killed
     finally:
         _leave_note(_ended, b"yes")
-        # os._exit skips exit handlers, which belong to the parent.
-        os._exit(code if code == _INTERRUPTED else 1 if code else 0)
+        end_process(code if code == _INTERRUPTED else 1 if code else 0)
 
 
 def _pass_on_signals(child: int, name: str) -> list[int]:

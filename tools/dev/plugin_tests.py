@@ -27,9 +27,10 @@ GROUP = "relax_mlir.plugins"
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "c": ("quantize",),
     "example_npu": ("quantize",),
+    "jax": ("shard",),
     "llm": ("spirv", "webgpu"),
     "proof": ("cluster", "quantize"),
-    "torch": ("quantize", "training"),
+    "torch": ("quantize", "shard", "training"),
     "tune": ("cluster", "report"),
 }
 #: Plug-in -> other plug-ins that its tests use.

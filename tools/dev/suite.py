@@ -102,7 +102,19 @@ SUITES = {
         ["env-torch"],
     ),
     "jax": Suite(
-        "the tests with jax", ["{jax} -m pytest test/with_jax -n {jobs} --dist worksteal"], ["env-jax"], _DRAWN
+        "the tests with jax",
+        [
+            "{jax} -m pytest test/with_jax -n {jobs} --dist worksteal",
+            "{jax} -m pytest plugins/shard/test/test_shardy.py plugins/shard/test/test_sdy_executables.py "
+            "-n {jobs} --dist worksteal",
+        ],
+        ["env-jax"],
+        _DRAWN,
+    ),
+    "shardy": Suite(
+        "Shardy's executable tests, compared with the list of failures (--tests FOLDER --planner rule)",
+        [f"{{jax}} tools/dev/shardy_tests.py {_REPEATED}"],
+        ["env-jax"],
     ),
     "jax-harnesses": Suite(
         "jax's table of functions beside jax, compared with the lists of refusals",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TextIO
 
 from ...runtime import ArtifactError, Executable, UnknownFunction, UnsupportedArray, load
@@ -29,6 +29,8 @@ from .peer import COMPARISONS, Compared, Peer
 from .peers import peer_of
 from .timing import time_in_turns, times_against, times_text
 
+#: Function of a program that has several ranks.
+_PLAN = "sharding"
 #: Options that name output files.
 _WRITTEN = ("output", "profile-json", "inputs", "report")
 
@@ -41,8 +43,10 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     if arguments["list-devices"]:
         write_text(stdout, devices_text())
         return 0
+    driver = RunDriver(stdout, stderr)
     try:
-        return RunDriver(stdout, stderr).run(arguments)
+        with driver.ending:
+            return driver.run(arguments)
     except (UnknownFunction, UnsupportedArray) as error:
         raise RelaxError(str(error)) from error
 
@@ -52,6 +56,8 @@ class RunDriver:
 
     def __init__(self, stdout: TextIO, stderr: TextIO) -> None:
         self.stdout, self.stderr = stdout, stderr
+        #: Contexts that plug-ins enter for the run.
+        self.ending = ExitStack()
 
     def run(self, arguments: Arguments) -> int:
         shapes = parse_shapes(arguments["shape"], known_shape)
@@ -65,6 +71,8 @@ class RunDriver:
             load_plugin(plugin)
         announce(f"loading {path}")
         executable = _interpret(path, arguments["trust"]) if arguments["reference"] else _load(path, arguments)
+        if arguments["ranks"] is not None or _PLAN in executable:
+            executable = COMPARISONS.get("ranks")(self, executable, arguments)
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]
         signature = parse_signature(executable.signature(name))

@@ -32,6 +32,7 @@ OPTIONS: dict[str, Option] = {
     "verify-key": Option("text", _INPUT, "reject the program unless program.rxa.sig is a signature by this public Ed25519 key, a PEM file", "key.pub.pem"),
     "sha256": Option("text", _INPUT, "reject the program unless this is its SHA-256", "hex"),
     "load-plugin": Option("list", _INPUT, "import this Python module or file first, to register codegens and runtimes for parts of the program; repeatable", "module"),
+    "ranks": Option("text", _INPUT, "number of ranks of a sharded program, an engine (threads, mpi, torch), or both, as mpi:4; default: those of the program, as threads, or processes of mpiexec, srun or torchrun", "n|engine"),
     "reference": Option("flag", _INPUT, "run a model, model.onnx or module.mlir, operation by operation in numpy, as rx.reference: slow and exact", default=False),
     "trust": trust_option(_INPUT),
     "poison": Option("flag", _COMPARE, "call the program again with results and temporaries filled with NaN and other patterns, and list outputs that are unwritten or depend on the patterns, and modified inputs; the exit code is 1 if there are any", default=False),
@@ -117,17 +118,7 @@ def _check_each(arguments: Arguments) -> None:
     if arguments["each"]:
         if other is None:
             raise OptionError("--each needs something to compare with: --compare=reference, b.rxa or model.onnx")
-        for name in (
-            "output",
-            "output-dir",
-            "print",
-            "benchmark",
-            "profile",
-            "profile-json",
-            "trace",
-            "poison",
-            "reference",
-        ):
+        for name in "output output-dir print benchmark profile profile-json trace poison reference".split():
             refuse_together(arguments, "each", name)
         return
     for name in ("inputs", "report"):

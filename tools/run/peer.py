@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Protocol
 from ...runtime import Executable
 from ...support.registry import NamedRegistry
 
-#: Comparisons that plug-ins announce: `reference` returns a peer, and `each` compares every value of a program.
+#: Ways to run a program that plug-ins announce: `reference` returns a peer, `each` compares every value of a program,
+#: and `ranks` returns a program of several ranks in a form for the driver.
 COMPARISONS: NamedRegistry[Callable[..., Any]] = NamedRegistry("a comparison", plugins="comparison")
 
 

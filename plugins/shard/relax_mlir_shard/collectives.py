@@ -8,17 +8,28 @@ of its last element, on which all elementwise operators are defined.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy
 import relax_mlir as rx
+from relax_mlir.bindings.diagnostics import made_at
+from relax_mlir.bindings.ir import Value
+from relax_mlir.dialects import relax
+from relax_mlir.dialects.core.codec import decode
+from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.opdef import Call
-from relax_mlir.dialects.core.symbols import Dim, ceildiv, dim_mul
+from relax_mlir.dialects.core.symbols import Dim, SymExpr, ceildiv, dim_mul
 
 from . import exchanges
+from .mesh import Mesh, parse
+
+Size: TypeAlias = "int | SymExpr"
 
 ccl = rx.Dialect("ccl", doc="Collectives between the ranks of a program.")
 
+#: Operator between the whole module and a part of it that is written for one rank.
+VIEW = "ccl.view"
 #: Ways to combine the parts of several ranks, in the order of the group.
 KINDS = ("sum", "prod", "max", "min")
 
@@ -98,9 +109,10 @@ def _operator(name: str, infer: Any, doc: str, **attrs: Any) -> None:
     @rx.rules.register_legalize(f"ccl.{name}")
     def legalize(call: Any) -> Any:
         """Call the function of `exchanges`. It knows the engine of its thread."""
-        words = exchanges.encode({key: getattr(call.op, key) for key in attrs})
-        packed = rx.relax.const(numpy.frombuffer(words, "uint8").copy())
-        return rx.relax.call_dps_packed(f"ccl.{name}", [call.op.x, packed], out_ty=call.op.result.type)
+        place = made_at(f"ccl.{name}", call.op.location)
+        words = exchanges.encode({key: getattr(call.op, key) for key in attrs}, place)
+        packed = relax.const(numpy.frombuffer(words, "uint8").copy())
+        return relax.call_dps_packed(f"ccl.{name}", [call.op.x, packed], out_ty=call.op.result.type)
 
 
 _operator(
@@ -120,3 +132,49 @@ _operator("broadcast", _infer_same, "The tensor of one rank of each group.",
           root=rx.attrs.Int(0, doc="index in the group"), **_GROUPS)  # fmt: skip
 _operator("part", _infer_part, "This rank's part, along an axis, of a tensor that all ranks of a group have.",
           axis=rx.attrs.Int(0), **_GROUPS)  # fmt: skip
+
+
+def _infer_view(call: Call) -> rx.TensorInfo:
+    mesh, source, target = Mesh.parse(call.mesh), parse(call.source), parse(call.target)
+    for name, sharding in (("source", source), ("target", target)):
+        call.require(len(sharding) == call.x.rank, f"{call.describe(name)} must have the rank of {call.describe('x')}")
+        mesh.check(sharding, call.describe(name))
+    if source == target:
+        return call.x
+    local = mesh.local_shape(call.x.shape, source)
+    return call.x.with_shape([dim_mul(size, mesh.count(axes)) for size, axes in zip(local, target, strict=True)])
+
+
+_SHARDING = rx.attrs.Str(doc="axes of each dimension, such as (dp, _)")
+_VIEW_ATTRS = {"mesh": rx.attrs.Str(doc="axes and sizes"), "source": _SHARDING, "target": _SHARDING}
+ccl.op(
+    "view", "x", attrs=_VIEW_ATTRS, infer=_infer_view, doc="The parts of x, as parts of a tensor that `target` divides."
+)
+
+
+@rx.rules.register_legalize(VIEW)
+def legalize_view(call: Any) -> Any:
+    """Return x if its division is a hint. Programs of ranks have no views."""
+    if call.op.source != call.op.target:
+        raise rx.RelaxError(
+            f"{VIEW}: the program of one rank begins here, so divide the module first: rx.shard(module)"
+        )
+    return call.op.x
+
+
+def known_sizes(x: Value) -> list[Size]:
+    """Return the sizes of a tensor. Raise RelaxError if one is unknown."""
+    info = decode(x.type)
+    shape = info.shape if isinstance(info, TensorInfo) else None
+    sizes = [size for size in shape or () if size is not None]
+    if shape is None or len(sizes) < len(shape):
+        raise rx.RelaxError(f"a collective needs named sizes, and a tensor has the shape {shape}")
+    return sizes
+
+
+def exchange_along(x: Value, axis: int, *, groups: Sequence[int], group_size: int) -> Value:
+    """Return `all_to_all` that divides and joins one axis: its parts are put to a dimension of their own."""
+    shape = known_sizes(x)
+    parts = relax.reshape(x, [*shape[:axis], group_size, shape[axis] // group_size, *shape[axis + 1 :]])
+    moved = ccl.all_to_all(parts, split_axis=axis, concat_axis=axis + 1, groups=groups, group_size=group_size)
+    return relax.reshape(moved, shape)

@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Engines, which run a program on several ranks and exchange their arrays.
 
-An engine of your own has these five members: `name`, `rank`, `size`, `exchange` and `fail`.
+An engine of your own has these six members: `name`, `rank`, `size`, `piece`, `exchange` and `fail`.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
+from _thread import LockType, allocate_lock
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain, combinations
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeAlias
 
 import numpy
 from relax_mlir.support.errors import RelaxError
 
-from .mesh import Groups
+from .mesh import Groups, Mesh
 
 Array: TypeAlias = "numpy.ndarray[Any, Any]"
-Combine: TypeAlias = "Callable[[Sequence[Array]], Array]"
+#: Function of the arrays of a group, which writes its result where the caller needs it.
+Combine: TypeAlias = "Callable[[Sequence[Array]], None]"
 
 
 class Transport(Protocol):
@@ -26,11 +32,13 @@ class Transport(Protocol):
     name: str
     rank: int
     size: int
+    #: Number of bytes that move without an additional copy. Collectives divide larger arrays if they can.
+    piece: int
 
-    def exchange(self, groups: Groups, x: Array, combine: Combine) -> Array:
-        """Return what `combine` computes from the arrays of this rank's group, in its order.
+    def exchange(self, groups: Groups, x: Array, combine: Combine) -> None:
+        """Call `combine` with the arrays of this rank's group, in its order.
 
-        All ranks call this with the same groups. `combine` must keep none of the arrays.
+        All ranks call this with the same groups. `combine` must keep none of the arrays, and may run on any thread.
         """
 
     def fail(self, error: BaseException) -> None:
@@ -38,7 +46,7 @@ class Transport(Protocol):
 
 
 class RankError(RelaxError):
-    """A rank failed, or did not arrive at a collective in time."""
+    """A rank failed, or did not arrive in a collective in time."""
 
 
 _this_thread = threading.local()
@@ -68,12 +76,51 @@ def own_group(engine: Transport, groups: Groups) -> tuple[int, ...]:
     return next(group for group in groups if engine.rank in group)
 
 
-class _Place:
-    """Meeting place of a group of threads: a slot for the array of each, and a barrier."""
+def groups_of_mesh(mesh: Mesh) -> list[Groups]:
+    """Return the groups of ranks along each axis of a mesh, and along several."""
+    names = [name for name, _ in mesh.axes]
+    chosen = chain.from_iterable(combinations(names, count) for count in range(1, len(names) + 1))
+    return [(tuple(range(mesh.size)),), *map(mesh.groups, chosen)]
 
-    def __init__(self, ranks: Sequence[int]) -> None:
-        self.slots: dict[int, Array | None] = dict.fromkeys(ranks)
-        self.barrier = threading.Barrier(len(ranks))
+
+def describe_array(array: Array) -> str:
+    """Return an array's type and shape as text."""
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def check_alike(rank: int, ranks: Sequence[int], arrays: Sequence[str]) -> None:
+    """Raise RankError if the arrays of a group, described in its order, are not alike."""
+    mine = arrays[list(ranks).index(rank)]
+    for other, array in zip(ranks, arrays, strict=True):
+        if array != mine:
+            raise RankError(
+                f"rank {rank} has {mine} in a collective, and rank {other} has {array}: do all ranks run the same "
+                "program with the same options?"
+            )
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """Return `rank 1` or `ranks 1, 3`."""
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
+
+
+class _Meeting:
+    """One exchange of a group of threads: the array of each rank, and the function that combines them for it."""
+
+    def __init__(self) -> None:
+        self.is_full = False
+        self.arrays: dict[int, Array] = {}
+        self.combines: dict[int, Combine] = {}
+        #: Locks at which ranks wait until no rank reads their arrays.
+        self.leaving: list[LockType] = []
+
+    def arrays_of(self, ranks: Sequence[int]) -> list[Array]:
+        return [self.arrays[rank] for rank in ranks]
+
+    def clear(self) -> None:
+        """Forget the arrays: their memory belongs to the calls of the ranks, which end when they wake."""
+        self.arrays.clear()
+        self.combines.clear()
 
 
 class Threads:
@@ -83,76 +130,166 @@ class Threads:
         self.size = size
         self.timeout = timeout
         self.failure: tuple[int, BaseException] | None = None
-        self._lock = threading.Lock()
-        self._places: dict[tuple[int, ...], _Place] = {}
+        self.lock = allocate_lock()
+        self.meetings: dict[tuple[int, ...], _Meeting] = {}
+        #: Locks at which ranks wait for a full meeting. The thread that takes a lock from here releases it.
+        self.waiting: dict[int, LockType] = {}
 
     def rank(self, rank: int) -> ThreadRank:
         """Return the engine of a rank."""
         return ThreadRank(self, rank)
 
-    def place(self, ranks: tuple[int, ...]) -> _Place:
-        """Return the meeting place of these ranks."""
-        with self._lock:
-            if ranks not in self._places:
-                self._places[ranks] = _Place(ranks)
-                if self.failure:
-                    self._places[ranks].barrier.abort()
-            return self._places[ranks]
-
     def fail(self, rank: int, error: BaseException) -> None:
         """Remember the first failure, and wake all ranks that wait."""
-        with self._lock:
+        with self.lock:
             self.failure = self.failure or (rank, error)
-            for place in self._places.values():
-                place.barrier.abort()
+            for lock in self.waiting.values():
+                lock.release()
+            self.waiting.clear()
 
 
 class ThreadRank:
     """One of the threads. Arrays are read where they are."""
 
     name = "threads"
+    piece = sys.maxsize
+    #: Up to this size one thread combines for all ranks: it takes longer to wake the threads twice.
+    _SMALL = 1 << 15
 
     def __init__(self, all_ranks: Threads, rank: int) -> None:
         self.rank = rank
         self.size = all_ranks.size
         self._all = all_ranks
+        self._lock = allocate_lock()
+        self._lock.acquire()
 
-    def exchange(self, groups: Groups, x: Array, combine: Combine) -> Array:
+    def exchange(self, groups: Groups, x: Array, combine: Combine) -> None:
         ranks = own_group(self, groups)
-        place = self._all.place(ranks)
-        place.slots[self.rank] = x
-        self._wait(place, ranks)
-        result = self._combine_slots(place, ranks, combine)
-        # Others read x until they arrive here. The memory belongs to the call, so no reference may be left.
-        self._wait(place, ranks)
-        place.slots[self.rank] = None
-        return result
+        meeting, sleepers = self._arrive(ranks, x, combine)
+        if x.nbytes > self._SMALL:
+            _release(sleepers)
+            try:
+                combine(meeting.arrays_of(ranks))
+            finally:
+                self._leave(ranks, meeting)
+        elif sleepers or len(ranks) == 1:
+            try:
+                for rank in ranks:
+                    meeting.combines[rank](meeting.arrays_of(ranks))
+            finally:
+                meeting.clear()
+                _release(sleepers)
 
     def fail(self, error: BaseException) -> None:
         self._all.fail(self.rank, error)
 
-    def _wait(self, place: _Place, ranks: Sequence[int]) -> None:
+    def _arrive(self, ranks: tuple[int, ...], x: Array, combine: Combine) -> tuple[_Meeting, list[LockType]]:
+        """Wait until a meeting is full. Return it, and to the last rank the locks of the others."""
+        everyone = self._all
+        with everyone.lock:
+            self._check_failure()
+            meeting = everyone.meetings.setdefault(ranks, _Meeting())
+            meeting.arrays[self.rank], meeting.combines[self.rank] = x, combine
+            if len(meeting.arrays) == len(ranks):
+                del everyone.meetings[ranks]
+                self._check(ranks, meeting)
+                meeting.is_full = True
+                return meeting, [everyone.waiting.pop(rank) for rank in ranks if rank != self.rank]
+            everyone.waiting[self.rank] = self._lock
+        is_awake = self._lock.acquire(timeout=-1 if everyone.timeout is None else everyone.timeout)
+        if not meeting.is_full:
+            self._check_failure()
+            missing = ranks_text([rank for rank in ranks if rank not in meeting.arrays])
+            raise RankError(f"rank {self.rank} waited {everyone.timeout:g} s in a collective for {missing}")
+        if not is_awake:
+            self._lock.acquire()
+        return meeting, []
+
+    def _check_failure(self) -> None:
+        if self._all.failure is not None:
+            rank, error = self._all.failure
+            raise RankError(f"rank {self.rank} stops, because rank {rank} failed: {error}")
+
+    def _check(self, ranks: Sequence[int], meeting: _Meeting) -> None:
+        mine = meeting.arrays[self.rank]
+        if any((array.shape, array.dtype) != (mine.shape, mine.dtype) for array in meeting.arrays.values()):
+            check_alike(self.rank, ranks, [describe_array(array) for array in meeting.arrays_of(ranks)])
+
+    def _leave(self, ranks: Sequence[int], meeting: _Meeting) -> None:
+        """Wait until no rank reads this rank's array."""
+        with self._all.lock:
+            is_last = len(meeting.leaving) == len(ranks) - 1
+            if not is_last:
+                meeting.leaving.append(self._lock)
+        if is_last:
+            meeting.clear()
+            _release(meeting.leaving)
+        else:
+            self._lock.acquire()
+
+
+def _release(locks: Sequence[LockType]) -> None:
+    for lock in locks:
+        lock.release()
+
+
+class ThreadPool:
+    """A thread of this process for each rank. The process does not wait for a thread that hangs."""
+
+    #: Seconds that the others get to end after a rank has failed.
+    GRACE = 0.5
+
+    def __init__(self, size: int) -> None:
+        self._jobs: list[SimpleQueue[Callable[[], None] | None]] = [SimpleQueue() for _ in range(size)]
+        self._busy: set[int] = set()
+        for rank, jobs in enumerate(self._jobs):
+            threading.Thread(target=_work, args=(jobs,), name=f"rank {rank}", daemon=True).start()
+
+    def close(self) -> None:
+        """End the threads."""
+        for jobs in self._jobs:
+            jobs.put(None)
+
+    def run(self, call: Callable[[ThreadRank], Any], timeout: float | None) -> list[Any]:
+        """Call a function for each rank, and return the results. Raise the first error of a rank."""
+        if self._busy:
+            raise RankError(f"{ranks_text(sorted(self._busy))} did not end an earlier call, which failed: launch again")
+        ranks, ended = Threads(len(self._jobs), timeout), SimpleQueue[int]()
+        results: list[Any] = [None] * ranks.size
+
+        def run(engine: ThreadRank) -> None:
+            try:
+                with using(engine):
+                    results[engine.rank] = call(engine)
+            except BaseException as error:
+                engine.fail(error)
+            ended.put(engine.rank)
+
+        for rank, jobs in enumerate(self._jobs):
+            jobs.put(partial(run, ranks.rank(rank)))
+        self._await(ranks, ended)
+        if ranks.failure is not None:
+            rank, error = ranks.failure
+            if isinstance(error, RankError):
+                raise error
+            raise RankError(f"rank {rank} of {ranks.size}: {error}") from error
+        return results
+
+    def _await(self, ranks: Threads, ended: SimpleQueue[int]) -> None:
+        """Wait for all ranks: once one has ended, `timeout` seconds for the others, and fewer if it failed."""
+        self._busy = set(range(ranks.size))
         try:
-            place.barrier.wait(self._all.timeout)
-        except threading.BrokenBarrierError:
-            failure = self._all.failure
-            if failure is not None:
-                raise RankError(f"rank {self.rank} stops, because rank {failure[0]} failed: {failure[1]}") from None
-            others = ", ".join(str(rank) for rank in ranks if rank != self.rank)
-            raise RankError(
-                f"rank {self.rank} waited {self._all.timeout:g} s at a collective for the ranks {others}"
-            ) from None
+            while self._busy:
+                limit = self.GRACE if ranks.failure else ranks.timeout
+                self._busy.remove(ended.get(timeout=limit if len(self._busy) < ranks.size else None))
+        except Empty:
+            missing = ranks_text(sorted(self._busy))
+            ranks.fail(min(self._busy), RankError(f"{missing} did not end within {limit:g} s after the others"))
+        except BaseException as error:
+            ranks.fail(0, error)
+            raise
 
-    def _combine_slots(self, place: _Place, ranks: Sequence[int], combine: Combine) -> Array:
-        arrays = [array for array in place.slots.values() if array is not None]
-        self._check(ranks, arrays)
-        return combine(arrays)
 
-    def _check(self, ranks: Sequence[int], arrays: Sequence[Array]) -> None:
-        mine = next(array for rank, array in zip(ranks, arrays, strict=True) if rank == self.rank)
-        for rank, array in zip(ranks, arrays, strict=True):
-            if (array.shape, array.dtype) != (mine.shape, mine.dtype):
-                raise RankError(
-                    f"rank {self.rank} has {mine.dtype}{list(mine.shape)} at a collective, and rank {rank} has "
-                    f"{array.dtype}{list(array.shape)}: do all ranks run the same program with the same options?"
-                )
+def _work(jobs: SimpleQueue[Callable[[], None] | None]) -> None:
+    while (job := jobs.get()) is not None:
+        job()

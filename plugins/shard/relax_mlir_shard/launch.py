@@ -6,30 +6,34 @@ from __future__ import annotations
 import json
 import os
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy
 from relax_mlir.runtime import Executable
 from relax_mlir.runtime.arrays import to_numpy
 from relax_mlir.runtime.threads import usable_cores
 from relax_mlir.support.errors import OptionError
+from relax_mlir.support.files import hidden_sibling
 from relax_mlir.support.suggest import suggest
 
 from . import exchanges
-from .engines import Array, RankError, Threads, Transport, using
+from .checkpoints import StoredTensor, copy_rows, read_index, reserve_file, safetensors_header
+from .engines import Array, RankError, ThreadPool, describe_array, using
 from .mesh import Mesh, Sharding
 from .mpi import MpiRank
 from .shard import PLAN
 from .torch_group import TorchRank
 
 #: Engines of several processes. With "threads", all ranks are threads of this process.
-_PROCESSES: dict[str, Callable[[], Any]] = {"mpi": MpiRank, "torch": TorchRank}
+_PROCESSES: dict[str, Callable[[float | None], Any]] = {"mpi": MpiRank, "torch": TorchRank}
 _ENGINES = ("threads", *_PROCESSES)
-#: Variables of launchers with the number of processes.
-_MPI_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+#: Variables of mpiexec (MPICH and Open MPI), srun and torchrun with the number of processes.
+_LAUNCHERS = {"mpi": ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"), "torch": ("WORLD_SIZE",)}
 
 
 class _PlannedTensor(NamedTuple):
@@ -43,6 +47,10 @@ class _PlannedTensor(NamedTuple):
         return _PlannedTensor(tuple(map(tuple, entry["sharding"])), tuple(entry["sizes"]))
 
 
+def _whole_size(part: Any, size: int | None, axes: Sequence[str]) -> Any:
+    return size if axes else part
+
+
 class RankParts:
     """Parts of a tensor for each rank of this process. Calls take them in place of the whole tensor."""
 
@@ -52,6 +60,9 @@ class RankParts:
 
 class Launched(ABC):
     """A sharded program with its ranks. Functions take and return whole tensors."""
+
+    #: Name of the engine.
+    engine: str
 
     def __init__(self, program: Executable, ranks: int | None) -> None:
         self._program = program
@@ -74,14 +85,41 @@ class Launched(ABC):
             raise OptionError(f"rx.launch: '{name}' is not divided, only '{self._function}' is")
         return self._call
 
+    @property
+    def names(self) -> list[str]:
+        """Return the functions that are divided."""
+        return [self._function]
+
+    @property
+    def argument_names(self) -> list[str]:
+        return list(self._arguments)
+
+    @property
+    def is_first(self) -> bool:
+        """Check whether rank 0 is in this process."""
+        return 0 in self._own_ranks()
+
+    def whole_signature(self, signature: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a rank's signature with the sizes of whole tensors, None where only parts are known."""
+        whole = dict(signature)
+        for key, tensors in (("inputs", self._arguments.values()), ("outputs", self._returned)):
+            whole[key] = [
+                {**entry, "shape": list(map(_whole_size, entry["shape"], tensor.sizes, tensor.sharding))}
+                for entry, tensor in zip(signature[key], tensors, strict=True)
+            ]
+        return whole
+
     def __enter__(self) -> Launched:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object, /) -> None:
         self.close()
 
     def close(self) -> None:  # noqa: B027  # not abstract: processes end by themselves
         """End the ranks."""
+
+    def finish(self) -> None:  # noqa: B027  # not abstract: threads need no library
+        """Finish the library of the engine. The process must not start ranks again."""
 
     def divide(self, name: str, array: Any) -> RankParts:
         """Return the parts of an argument, for many calls: weights are divided once."""
@@ -90,6 +128,83 @@ class Launched(ABC):
         whole = to_numpy(array)
         self._check(name, whole.shape)
         return RankParts({rank: self._part(name, whole, rank) for rank in self._own_ranks()})
+
+    def load(self, path: str) -> dict[str, RankParts]:
+        """Return the arguments that a .safetensors or .npz file has, by name. Ranks read their parts only."""
+        stored = read_index(path)
+        tensors = {name: stored[name] for name in self._arguments if name in stored}
+        if not tensors:
+            raise OptionError(f"'{path}' has none of the arguments {', '.join(self._arguments)}")
+        for name, tensor in tensors.items():
+            self._check(name, tensor.shape)
+        return {
+            name: RankParts({rank: self._read(path, name, tensor, rank) for rank in self._own_ranks()})
+            for name, tensor in tensors.items()
+        }
+
+    def save(self, path: str, tensors: Mapping[str, Any]) -> None:
+        """Write arguments, whole or divided, to a .safetensors file: whole tensors, for any number of ranks.
+
+        Ranks write their parts to one file, which the machines must share. A file at the path stays if one fails.
+        """
+        if not path.endswith(".safetensors"):
+            raise OptionError(f"'{path}' must end with .safetensors")
+        divided = {
+            name: value if isinstance(value, RankParts) else self.divide(name, value) for name, value in tensors.items()
+        }
+        kinds = {name: self._whole_kind(name, parts) for name, parts in divided.items()}
+        header, stored, size = safetensors_header(kinds)
+        temporary = self._together(lambda: hidden_sibling(path))
+
+        def write() -> str:
+            for name, parts in divided.items():
+                for rank, part in parts.arrays.items():
+                    self._write(temporary, name, stored[name], rank, part)
+            return ""
+
+        try:
+            self._together(lambda: reserve_file(temporary, header, size) if self.is_first else "")
+            self._together(write)
+            self._together(lambda: os.replace(temporary, path) if self.is_first else None)
+        finally:
+            if self.is_first:
+                with suppress(OSError):
+                    os.unlink(temporary)
+
+    def _together(self, action: Callable[[], str | None]) -> str:
+        """Do something on each rank, and return the value of rank 0. Raise an error of a rank on all ranks."""
+        try:
+            return action() or ""
+        except OSError as error:
+            raise OptionError(f"cannot write '{error.filename2 or error.filename}': {error.strerror}") from None
+
+    def _read(self, path: str, name: str, tensor: StoredTensor, rank: int) -> Array:
+        whole = tensor.map(path)
+        part = part_of_rank(whole, self._arguments[name].sharding, self._mesh, rank)
+        array = numpy.empty(part.shape, tensor.dtype)
+        copy_rows(part, array, whole)
+        return array
+
+    def _write(self, path: str, name: str, tensor: StoredTensor, rank: int, part: Array) -> None:
+        """Write a part, if no rank before this one has the same."""
+        sharding, places = self._arguments[name].sharding, []
+        used = {axis for axes in sharding for axis in axes}
+        if any(index for axis, index in self._mesh.place(rank).items() if axis not in used):
+            return
+        for size, axes in zip(tensor.shape, sharding, strict=True):
+            indices = part_of_rank(numpy.arange(size), (axes,), self._mesh, rank)
+            places.append(slice(int(indices[0]), int(indices[-1]) + 1) if len(indices) else slice(0, 0))
+        target = tensor.map(path, "r+")
+        place = target[tuple(places)]
+        copy_rows(part[tuple(map(slice, place.shape))], place, target)
+
+    def _whole_kind(self, name: str, parts: RankParts) -> tuple[Any, tuple[int, ...]]:
+        """Return the type and the whole shape of an argument."""
+        array, tensor = next(iter(parts.arrays.values())), self._arguments[name]
+        return array.dtype, tuple(
+            part * self._mesh.count(axes) if size is None else size
+            for part, size, axes in zip(array.shape, tensor.sizes, tensor.sharding, strict=True)
+        )
 
     @abstractmethod
     def _own_ranks(self) -> Sequence[int]:
@@ -119,13 +234,16 @@ class Launched(ABC):
                 )
 
     def _call(self, *arguments: Any, **named: Any) -> Any:
-        values = self._bind_arguments(arguments, named)
-        divided = {
-            name: value if isinstance(value, RankParts) else self.divide(name, value) for name, value in values.items()
-        }
+        divided = self._divide_arguments(arguments, named)
         parts = {rank: [divided[name].arrays[rank] for name in self._arguments] for rank in self._own_ranks()}
         results = self._results(parts)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _divide_arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, RankParts]:
+        values = self._bind_arguments(arguments, named)
+        return {
+            name: value if isinstance(value, RankParts) else self.divide(name, value) for name, value in values.items()
+        }
 
     def _bind_arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         names = list(self._arguments)
@@ -140,9 +258,8 @@ class Launched(ABC):
             raise OptionError(f"'{self._function}' needs its argument '{missing[0]}'")
         return {**values, **named}
 
-    def _run(self, engine: Transport, parts: Sequence[Array]) -> list[Array]:
-        with using(engine):
-            results = self._main(*parts)
+    def _run(self, parts: Sequence[Array]) -> list[Array]:
+        results = self._main(*parts)
         return [to_numpy(value) for value in (results if isinstance(results, tuple) else (results,))]
 
     def _join_result(self, index: int, parts: Sequence[Array]) -> Array:
@@ -152,37 +269,25 @@ class Launched(ABC):
 class _OnThreads(Launched):
     """All ranks are threads of this process. Calls from several threads take turns."""
 
+    engine = "threads"
+
     def __init__(self, program: Executable, ranks: int | None, timeout: float | None) -> None:
         super().__init__(program, ranks)
         self._timeout = timeout
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(self.ranks, thread_name_prefix="rank")
+        self._pool = ThreadPool(self.ranks)
+        weakref.finalize(self, self._pool.close)
         program.threads = max(usable_cores() // self.ranks, 1)
 
     def close(self) -> None:
-        self._pool.shutdown()
+        self._pool.close()
 
     def _own_ranks(self) -> Sequence[int]:
         return range(self.ranks)
 
     def _results(self, parts: Mapping[int, Sequence[Array]]) -> list[Array]:
-        all_ranks = Threads(self.ranks, self._timeout)
-
-        def run(rank: int) -> list[Array]:
-            engine = all_ranks.rank(rank)
-            try:
-                return self._run(engine, parts[rank])
-            except BaseException as error:
-                engine.fail(error)
-                return []
-
         with self._lock:
-            results = list(self._pool.map(run, parts))
-        if all_ranks.failure is not None:
-            rank, error = all_ranks.failure
-            if isinstance(error, RankError):
-                raise error
-            raise RankError(f"rank {rank} of {self.ranks}: {error}") from error
+            results = self._pool.run(lambda engine: self._run(parts[engine.rank]), self._timeout)
         return [self._join_result(index, value) for index, value in enumerate(zip(*results, strict=True))]
 
 
@@ -192,34 +297,104 @@ class _InProcesses(Launched):
     def __init__(self, program: Executable, ranks: int | None, engine: Any) -> None:
         super().__init__(program, ranks)
         self._engine = engine
+        self.engine = engine.name
         if engine.size != self.ranks:
             raise OptionError(
                 f"rx.launch: the program is for a mesh of {self._mesh}, which are {self.ranks} ranks, and "
                 f"{engine.name} started {engine.size} processes"
             )
+        self._everyone = (tuple(range(self.ranks)),)
         engine.prepare(self._mesh)
-        for rank, plan in enumerate(engine.agree(json.dumps(self._plan).encode())):
-            if json.loads(plan) != self._plan:
-                raise RankError(
-                    f"rank {engine.rank} and rank {rank} have different programs: start all with the same one"
-                )
+        numerics = program.numerics
+        self._agree(
+            {**self._plan, "order of sums": numerics.order, "kernels": numerics.kernels, "parts": numerics.parts}
+        )
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object, /) -> None:
+        """End the ranks: an error on the way ends all, since others would wait for this one."""
+        if isinstance(error, (Exception, KeyboardInterrupt)):
+            self._engine.fail(error)
+        self.close()
+
+    def finish(self) -> None:
+        self._engine.finish()
 
     def _own_ranks(self) -> Sequence[int]:
         return (self._engine.rank,)
 
-    def _results(self, parts: Mapping[int, Sequence[Array]]) -> list[Array]:
-        everyone = (tuple(range(self.ranks)),)
+    def _together(self, action: Callable[[], str | None]) -> str:
+        value, error = "", ""
         try:
-            results = self._run(self._engine, parts[self._engine.rank])
+            value = super()._together(action)
+        except OptionError as problem:
+            error = str(problem)
+        texts = [json.loads(text) for text in self._engine.agree(json.dumps([value, error]).encode())]
+        if problems := [
+            f"rank {rank} of {self.ranks}: {problem}" for rank, (_, problem) in enumerate(texts) if problem
+        ]:
+            raise RankError(problems[0])
+        return str(texts[0][0])
+
+    def _agree(self, facts: Mapping[str, Any]) -> None:
+        """Raise RankError if facts differ between ranks."""
+        mine = json.loads(json.dumps(facts))
+        for rank, text in enumerate(self._engine.agree(json.dumps(facts).encode())):
+            theirs = json.loads(text)
+            if theirs != mine:
+                name = next(name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
+                raise RankError(
+                    f"rank {self._engine.rank} and rank {rank} have different programs: start all with the same one; "
+                    f"their '{name}' is {mine.get(name)} and {theirs.get(name)}"
+                )
+
+    def _divide_arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, RankParts]:
+        """Divide the arguments. Raise RankError if they differ between ranks, or if one has a wrong one."""
+        divided: dict[str, RankParts] = {}
+        error: OptionError | None = None
+        try:
+            divided = super()._divide_arguments(arguments, named)
+        except OptionError as problem:
+            error = problem
+        shapes = [describe_array(array) for parts in divided.values() for array in parts.arrays.values()]
+        mark = numpy.array([crc32("".join(shapes).encode()), error is not None], "int64")
+        marks: list[list[int]] = []
+        self._engine.exchange(self._everyone, mark, lambda arrays: marks.extend(array.tolist() for array in arrays))
+        if error is not None or marks.count(marks[0]) < len(marks):
+            self._explain(dict(zip(divided, shapes, strict=True)), error)
+        return divided
+
+    def _explain(self, shapes: Mapping[str, str], error: OptionError | None) -> None:
+        """Raise the error of this rank, or one about another rank."""
+        texts = self._engine.agree(json.dumps([shapes, None if error is None else str(error)]).encode())
+        if error is not None:
+            raise error
+        for rank, (theirs, problem) in enumerate(map(json.loads, texts)):
+            if problem is not None:
+                raise RankError(f"rank {self._engine.rank} stops, because rank {rank} failed: {problem}")
+            for name in shapes:
+                if theirs[name] != shapes[name]:
+                    raise RankError(
+                        f"rank {self._engine.rank} has {shapes[name]} as argument '{name}', and rank {rank} has "
+                        f"{theirs[name]}: pass the same arguments to all ranks"
+                    )
+
+    def _results(self, parts: Mapping[int, Sequence[Array]]) -> list[Array]:
+        try:
+            with using(self._engine):
+                results = self._run(parts[self._engine.rank])
+            return [self._whole_result(index, value) for index, value in enumerate(results)]
         except BaseException as error:
             self._engine.fail(error)
             raise
-        return [
-            self._engine.exchange(everyone, value, lambda arrays, index=index: self._join_result(index, arrays).copy())
-            if any(self._returned[index].sharding)
-            else value
-            for index, value in enumerate(results)
-        ]
+
+    def _whole_result(self, index: int, value: Array) -> Array:
+        if not any(self._returned[index].sharding):
+            return value
+        joined: list[Array] = []
+        self._engine.exchange(
+            self._everyone, value, lambda parts: joined.append(self._join_result(index, parts).copy())
+        )
+        return joined[0]
 
 
 def launch(
@@ -230,23 +405,26 @@ def launch(
     The result has the program's function: `rx.launch(program)["main"](x)`. It takes and returns whole tensors.
     `engine`: "threads" of this process, "mpi" or "torch" for a process of each rank; default: as the process was
     started. Ranks that are threads share the cores of the process, and set `program.threads` for it.
-    `timeout` limits the seconds that a thread waits for others; None waits without a limit.
+    `timeout` limits the seconds that a rank waits for others; None waits without a limit. A group of
+    torch.distributed has a limit of its own.
     """
-    chosen = engine or _engine_of_launcher()
+    chosen = engine or engine_of_launcher()[0]
     if chosen not in _ENGINES:
         raise OptionError(
             f"rx.launch: no engine '{chosen}'{suggest(chosen, _ENGINES)}; there are {', '.join(_ENGINES)}"
         )
     if chosen == "threads":
         return _OnThreads(program, ranks, timeout)
-    return _InProcesses(program, ranks, _PROCESSES[chosen]())
+    return _InProcesses(program, ranks, _PROCESSES[chosen](timeout))
 
 
-def _engine_of_launcher() -> str:
-    """Return the engine of the program that started this process: mpiexec, srun, torchrun or none of them."""
-    if any(int(os.environ.get(name, "1")) > 1 for name in _MPI_SIZES):
-        return "mpi"
-    return "torch" if "TORCHELASTIC_RUN_ID" in os.environ else "threads"
+def engine_of_launcher() -> tuple[str, str]:
+    """Return the engine of the program that started this process, and the variable that tells."""
+    for engine, names in _LAUNCHERS.items():
+        for name in names:
+            if os.environ.get(name, "1") not in ("", "0", "1"):
+                return engine, f"{name}={os.environ[name]}"
+    return "threads", ""
 
 
 def plan_of(program: Executable) -> dict[str, Any]:

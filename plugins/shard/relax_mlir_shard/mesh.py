@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple, TypeAlias
 
+from relax_mlir.dialects.core.symbols import Dim, ceildiv
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.suggest import suggest
 
@@ -83,6 +84,15 @@ class Mesh(NamedTuple):
         for axis in axes:
             index = index * sizes[axis] + place[axis]
         return index
+
+    def local_shape(self, shape: Sequence[Dim], sharding: Sharding) -> tuple[Dim, ...]:
+        """Return the shape of a part."""
+        sizes = []
+        for size, axes in zip(shape, sharding, strict=True):
+            for axis in axes:
+                size = ceildiv(size, self.count([axis]))
+            sizes.append(size)
+        return tuple(sizes)
 
     def check(self, sharding: Sharding, what: str) -> None:
         """Raise OptionError for axes that the mesh does not have, and for an axis that is used twice."""

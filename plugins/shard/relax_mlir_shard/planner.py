@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from relax_mlir.bindings.ir import Operation, Value
 from relax_mlir.dialects.core.codec import decode
@@ -65,6 +65,10 @@ class ShardingPlan:
         if isinstance(size, int):
             return size % count == 0 or (is_short and size > count)
         return isinstance(size, SymExpr) and size.variables <= self.symbols and equal(size % count, 0) is True
+
+
+#: Function that extends a plan to all values.
+Planner: TypeAlias = "Callable[[Sequence[FactoredOperation], ShardingPlan], None]"
 
 
 def element_of(value: Value) -> str:

@@ -22,12 +22,13 @@ from relax_mlir.passes.core.registry import register_pass
 from relax_mlir.passes.graph.params.signature import changing_copy, graph_function, state_type
 from relax_mlir.support.errors import OptionError
 
-from .collectives import ccl
+from .collectives import VIEW, ccl
 from .explanation import CollectiveUse, Explanation
 from .factors import shape_of
 from .mesh import Mesh, Sharding, parse, show, whole
 from .planner import (
     FactoredOperation,
+    Planner,
     ShardingPlan,
     chosen_axes,
     keep_whole,
@@ -72,9 +73,9 @@ class Localize(Pass):
             localize(copy, mesh, keeps_sums=self.sums == "same")
 
 
-def localize(function: Operation, mesh: Mesh, *, keeps_sums: bool) -> Explanation:
+def localize(function: Operation, mesh: Mesh, *, keeps_sums: bool, planner: Planner = propagate) -> Explanation:
     """Turn a function into the program of one rank, in place, and tell what it moves."""
-    localizer = _Localizer(function, mesh, keeps_sums)
+    localizer = _Localizer(function, mesh, keeps_sums, planner)
     localizer.run()
     return localizer.explanation
 
@@ -84,6 +85,7 @@ class _Localizer:
     function: Operation
     mesh: Mesh
     keeps_sums: bool
+    planner: Planner
     explanation: Explanation = field(default_factory=Explanation)
     #: Sharding of each value of the new program, and the parts that exist of it.
     have: dict[Value, Sharding] = field(default_factory=dict)
@@ -100,8 +102,9 @@ class _Localizer:
         plan = ShardingPlan(self.mesh, self.keeps_sums, symbols=symbols)
         returned = operations[-1]
         results = self._read_shardings("res_attrs", [value.type for value in returned.operands])
-        for value, sharding in [*zip(body.arguments, arguments, strict=True), *self._annotated_values(operations)]:
-            if sharding is not None:
+        annotated = [*zip(body.arguments, arguments, strict=True), *self._annotated_values(operations)]
+        for value, sharding in [*annotated, *self._viewed_values(operations)]:
+            if sharding is not None and value not in plan.fixed:
                 plan.shardings[value] = sharding
                 plan.fixed.add(value)
         for value, sharding in zip(returned.operands, results, strict=True):
@@ -117,18 +120,22 @@ class _Localizer:
             for value, sharding in zip(returned.operands, results, strict=True)
         ]
         self._move_operands(returned, target)
-        self._note("arg_attrs", [plan.sharding_of(value) for value in body.arguments])
-        self._note("res_attrs", target)
+        for view in list(filter(_is_view, operations_in(self.function))):
+            value = view.operands[0] if view in operations else self._value_of_view(view)
+            view.results[0].replace_all_uses_with(value)
+            view.erase()
+        annotate_values(self.function, "arg_attrs", [plan.sharding_of(value) for value in body.arguments])
+        annotate_values(self.function, "res_attrs", target)
         self.function.attributes[MESH] = ir.StringAttr.get(str(self.mesh), self.function.context)
         state_type(self.function)
 
     def _propagate(self, plan: ShardingPlan, steps: Sequence[FactoredOperation], arguments: Sequence[Value]) -> None:
         """Extend the plan, from the start whenever an argument without a spec turns out to be better as a whole."""
         annotated = dict(plan.shardings)
-        propagate(steps, plan)
+        self.planner(steps, plan)
         while keep_whole(arguments, steps, plan):
             plan.shardings = dict(annotated)
-            propagate(steps, plan)
+            self.planner(steps, plan)
 
     # ---- attributes ----
 
@@ -149,6 +156,33 @@ class _Localizer:
                 shardings.append((value, self._parse_checked(text, value.type, operation.name)))
         return shardings
 
+    def _viewed_values(self, operations: Sequence[Operation]) -> list[tuple[Value, Sharding]]:
+        shardings = []
+        for operation in filter(_is_view, operations):
+            view = operation.opview
+            if view.mesh != str(self.mesh):
+                raise OptionError(f"{VIEW} is for the mesh {view.mesh}, and the program for {self.mesh}")
+            for value, text in ((operation.results[0], view.target), (operation.operands[0], view.source)):
+                shardings.append((value, self._parse_checked(text, value.type, VIEW)))
+        return shardings
+
+    def _value_of_view(self, view: Operation) -> Value:
+        """Return the result of a view in a loop, which has whole values: a part of the operand, or all parts of it."""
+        value, result = view.operands[0], view.results[0]
+        self.shapes[value] = shape_of(value)
+        source, target = (
+            self._parse_checked(text, value.type, VIEW) for text in (view.opview.source, view.opview.target)
+        )
+        if source == target:
+            return value
+        if any(target):
+            self.shapes[value], self.have[value] = shape_of(result), target
+            source = whole(len(target))
+        else:
+            self.have[value] = target
+        with ir.InsertionPoint(view), view.location:
+            return self._reshard(value, source, view)
+
     def _parse_checked(self, text: str, type_: Any, what: str) -> Sharding:
         sharding, info = parse(text), decode(type_)
         rank = len(info.shape or ()) if isinstance(info, TensorInfo) else 0
@@ -157,16 +191,6 @@ class _Localizer:
         self.mesh.check(sharding, f"{what}: sharding {text}")
         # An axis with one rank divides nothing.
         return tuple(tuple(axis for axis in axes if self.mesh.count([axis]) > 1) for axes in sharding)
-
-    def _note(self, name: str, shardings: Sequence[Sharding]) -> None:
-        old = list(self.function.attributes[name]) if name in self.function.attributes else [{}] * len(shardings)
-        new = [
-            ir.DictAttr.get(
-                {**{entry.name: entry.attr for entry in attributes}, SHARDING: ir.StringAttr.get(show(sharding))}
-            )
-            for attributes, sharding in zip(old, shardings, strict=True)
-        ]
-        self.function.attributes[name] = ir.ArrayAttr.get(new)
 
     def _divide_symbols(self, arguments: Sequence[Sharding | None]) -> frozenset[str]:
         """Write each symbol that the arguments divide as a multiple of its number of parts."""
@@ -186,6 +210,10 @@ class _Localizer:
 
     def _localize(self, step: FactoredOperation, plan: ShardingPlan) -> None:
         operation = step.operation
+        if _is_view(operation):
+            self._move_operands(operation, [self._parse_checked(operation.opview.source, step.values[0].type, VIEW)])
+            self._retype(step.values[1], plan.sharding_of(step.values[1]))
+            return
         if step.factors is None:
             self._gather_for(step)
             return
@@ -218,7 +246,7 @@ class _Localizer:
         row = row_of(operation.opview)
         if row is None or not row.shaped_by or not any(shardings[0]):
             return
-        sizes = _local(shape_of(operation.results[0]), shardings[0], self.mesh)
+        sizes = self.mesh.local_shape(shape_of(operation.results[0]), shardings[0])
         index = [operand.name for operand in row.operands].index(row.shaped_by)
         with ir.InsertionPoint(operation), operation.location:
             operation.operands[index] = relax.shape_expr(dims=sizes)
@@ -229,7 +257,9 @@ class _Localizer:
         if any(sharding):
             info = decode(value.type)
             assert isinstance(info, TensorInfo)
-            value.set_type(encode(info.with_shape(_local(info.shape or (), sharding, self.mesh)), value.type.context))
+            value.set_type(
+                encode(info.with_shape(self.mesh.local_shape(info.shape or (), sharding)), value.type.context)
+            )
 
     def _shape(self, value: Value) -> tuple[Dim, ...]:
         """Return the shape of the whole tensor."""
@@ -281,17 +311,21 @@ class _Localizer:
                 kept[other] = target[other]
                 self._tell("all_to_all", value, gone, user)
         for axis, have in enumerate(now):
-            gone = have[len(kept[axis]) :]
-            if gone:
-                value = self._all_gather(value, axis, gone, kept[axis], shape[axis])
-                now[axis] = kept[axis]
+            for gone in reversed(self._moves(have, len(kept[axis]), shape[axis])):
+                now[axis] = now[axis][: -len(gone)]
+                value = self._all_gather(value, axis, gone, now[axis], shape[axis])
                 self._tell("all_gather", value, gone, user)
         for axis, want in enumerate(target):
-            new = want[len(now[axis]) :]
-            if new:
+            for new in self._moves(want, len(now[axis]), shape[axis]):
                 value = ccl.part(value, axis=axis, **self._groups(new))
         self.shapes[value], self.have[value] = shape, target
         return value
+
+    def _moves(self, axes: tuple[str, ...], begin: int, size: Dim) -> list[tuple[str, ...]]:
+        """Return the axes behind the first ones: all together, or one by one if parts are short."""
+        if _is_divisible(size, self.mesh.count(axes)):
+            return [axes[begin:]] if axes[begin:] else []
+        return [(axis,) for axis in axes[begin:]]
 
     def _is_full(self, shape: Sequence[Dim], axes: Sequence[int], now: Sequence[Any], target: Sharding) -> bool:
         """Return True if all parts of these dimensions have one size, before and after."""
@@ -316,6 +350,22 @@ class _Localizer:
         )
 
 
+def annotate_values(function: Operation, name: str, shardings: Sequence[Sharding | None]) -> None:
+    """Write shardings to the attributes of a function's arguments or results: `arg_attrs` or `res_attrs`."""
+    old = list(function.attributes[name]) if name in function.attributes else [{}] * len(shardings)
+    new = []
+    for attributes, sharding in zip(old, shardings, strict=True):
+        entries = {entry.name: entry.attr for entry in attributes}
+        if sharding is not None:
+            entries[SHARDING] = ir.StringAttr.get(show(sharding), function.context)
+        new.append(ir.DictAttr.get(entries, function.context))
+    function.attributes[name] = ir.ArrayAttr.get(new, function.context)
+
+
+def _is_view(operation: Operation) -> bool:
+    return bool(operation.name == VIEW)
+
+
 def _common(have: tuple[str, ...], want: tuple[str, ...]) -> tuple[str, ...]:
     """Return the leading axes that stay."""
     count = 0
@@ -326,13 +376,3 @@ def _common(have: tuple[str, ...], want: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_divisible(size: Dim, count: int) -> bool:
     return not isinstance(size, int) or size % count == 0
-
-
-def _local(shape: Sequence[Dim], sharding: Sharding, mesh: Mesh) -> tuple[Dim, ...]:
-    """Return the shape of a part."""
-    sizes = []
-    for size, axes in zip(shape, sharding, strict=True):
-        for axis in axes:
-            size = ceildiv(size, mesh.count([axis]))
-        sizes.append(size)
-    return tuple(sizes)

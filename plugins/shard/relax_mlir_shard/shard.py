@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy
 import relax_mlir as rx
 from relax_mlir.bindings.ir import Operation
-from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import body_of, function_type_of, last_of
 from relax_mlir.dialects.core.ir_attributes import RESULT_NAMES
 from relax_mlir.dialects.core.symbols import Dim
@@ -20,8 +19,9 @@ from relax_mlir.support.errors import OptionError
 from relax_mlir.support.suggest import suggest
 
 from .factors import shape_of
-from .mesh import Mesh, Sharding, parse, sharding_of_spec, show
-from .relax_localize import SHARDING, localize
+from .mesh import Mesh, Sharding, parse, sharding_of_spec
+from .relax_localize import MESH, SHARDING, annotate_values, localize
+from .shardy import planner_of
 
 #: For each dimension an axis of the mesh, several axes, or None.
 Spec: TypeAlias = "Sequence[str | Sequence[str] | None]"
@@ -31,37 +31,47 @@ PLAN = "sharding"
 
 def shard(
     module: rx.Module,
-    mesh: Mapping[str, int],
-    specs: Mapping[str, Spec],
+    mesh: Mapping[str, int] | None = None,
+    specs: Mapping[str, Spec] | None = None,
     *,
     function: str = "main",
     sums: str = "same",
+    planner: str | Sequence[str] = "rule",
     explain: bool = False,
 ) -> rx.Module:
     """Return the module of one rank, for `rx.compile` and `rx.launch`.
 
     `mesh` has a number of ranks by axis, `specs` the axes that divide the dimensions of arguments and results, by name.
-    The shardings of all other values follow. With sums="same" results have the bits of one process: no rank
-    has a part of a float's sum. sums="split" adds partial sums, in the order of the ranks. `explain` prints each
-    collective, with its reason.
+    By default the imported program has them. The shardings of all other values follow. With sums="same"
+    results have the bits of one process: no rank has a part of a float's sum. sums="split" adds partial sums, in the
+    order of the ranks. `planner` is "rule", or "shardy", which needs jaxlib; of several, the first that does not fail.
+    `explain` prints each collective, with its reason.
     """
     if sums not in ("same", "split"):
         raise OptionError(f"rx.shard: sums must be 'same' or 'split', got {sums!r}")
-    grid, copy = Mesh.from_sizes(mesh), module.copy()
+    plan_shardings = planner_of(planner)
+    copy = module.copy()
     main = graph_function(copy.operation, function, "rx.shard")
+    grid = _mesh_of(main) if mesh is None else Mesh.from_sizes(mesh)
     shapes = {
         "arguments": [shape_of(value) for value in body_of(main).arguments],
         "results": [shape_of(value) for value in last_of(body_of(main)).operands],
     }
     with changing_copy(main, "rx.shard") as changed:
-        _annotate(changed, grid, specs)
-        explanation = localize(changed, grid, keeps_sums=sums == "same")
+        _annotate(changed, grid, specs or {})
+        explanation = localize(changed, grid, keeps_sums=sums == "same", planner=plan_shardings)
         plan = {"mesh": dict(grid.axes), "function": function, **_plan(changed, shapes)}
     if explain:
         print(explanation)
     with copy.function(PLAN, {}) as f:
         f.returns(rx.relax.const(numpy.frombuffer(json.dumps(plan).encode(), "uint8").copy()))
     return copy
+
+
+def _mesh_of(function: Operation) -> Mesh:
+    if MESH not in function.attributes:
+        raise OptionError(f"rx.shard: @{_name(function)} has no mesh of its own: pass mesh={{'dp': 2}} and specs")
+    return Mesh.parse(function.attributes[MESH].value)
 
 
 def _annotate(function: Operation, mesh: Mesh, specs: Mapping[str, Spec]) -> None:
@@ -81,15 +91,10 @@ def _annotate(function: Operation, mesh: Mesh, specs: Mapping[str, Spec]) -> Non
         ("arg_attrs", arguments, body_of(function).arguments),
         ("res_attrs", results, returned),
     ):
-        old = list(function.attributes[attribute]) if attribute in function.attributes else [{}] * len(names)
-        new = []
-        for name, value, attributes in zip(names, values, old, strict=True):
-            kept = {entry.name: entry.attr for entry in attributes}
+        for name, value in zip(names, values, strict=True):
             if name in shardings:
                 _check_rank(name, shardings[name], len(shape_of(value)))
-                kept[SHARDING] = ir.StringAttr.get(show(shardings[name]), function.context)
-            new.append(ir.DictAttr.get(kept, function.context))
-        function.attributes[attribute] = ir.ArrayAttr.get(new, function.context)
+        annotate_values(function, attribute, [shardings.get(name) for name in names])
 
 
 def _check_rank(name: str, sharding: Sharding, rank: int) -> None:

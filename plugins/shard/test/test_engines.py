@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import relax_mlir as rx
+from relax_mlir_shard.mpi import MpiRank
 
 PROGRAM = """
 import os
@@ -31,12 +33,17 @@ with module.function("main", {"x": rx.tensor((5, 8)), "w": rx.tensor((8, 6)), "i
 random = numpy.random.default_rng(0)
 x, w = random.standard_normal((5, 8), "float32"), random.standard_normal((8, 6), "float32")
 i = numpy.array([4, 3, 2, 1, 0])
-specs = {"w": (None, "tp"), "i": ("dp",)}
-if "different" in failing and "1" in (os.environ.get("RANK"), os.environ.get("PMI_RANK")):
+specs, options = {"w": (None, "tp"), "i": ("dp",)}, {}
+is_odd = "1" in (os.environ.get("RANK"), os.environ.get("PMI_RANK"))
+if "different" in failing and is_odd:
     specs = {}
-with rx.launch(rx.compile(rx.shard(module, {"dp": 2, "tp": 2}, specs)), engine=engine) as ranks:
+if "options" in failing and is_odd:
+    options = {"numerics": "fast"}
+with rx.launch(rx.compile(rx.shard(module, {"dp": 2, "tp": 2}, specs), **options), engine=engine) as ranks:
     if "index" in failing:
         i[4] = 9
+    if "rows" in failing and is_odd:
+        x = x[:4]
     found = ranks["main"](x, w, i)
 expected = numpy.from_dlpack(rx.compile(module)["main"](x, w, i))
 assert found.shape == expected.shape and (found == expected).all(), (found, expected)
@@ -99,10 +106,18 @@ def test_mpi_must_start_the_ranks_of_the_mesh(script: Path) -> None:
 
 
 @needs_mpi
-def test_ranks_with_different_programs_are_refused(script: Path) -> None:
-    run = by_mpi(script, "different")
+@pytest.mark.parametrize(
+    ("failing", "problem"),
+    [
+        ("different", "rank 0 and rank 1 have different programs: start all with the same one; their 'arguments' is"),
+        ("options", "their 'order of sums' is same and fast"),
+        ("rows", "rank 0 stops, because rank 1 failed: argument 'x' has size 5 along dimension 0, got 4"),
+    ],
+)
+def test_ranks_that_differ_are_refused(script: Path, failing: str, problem: str) -> None:
+    run = by_mpi(script, failing)
     assert run.returncode != 0
-    assert "have different programs: start all with the same one" in run.stderr
+    assert problem in run.stderr
 
 
 @needs_mpi
@@ -110,6 +125,20 @@ def test_a_rank_that_fails_ends_all(script: Path) -> None:
     run = by_mpi(script, "index")
     assert run.returncode != 0
     assert "index 9 is out of range" in run.stderr
+
+
+def test_a_missing_mpi_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(rx.OptionError, match="engine 'mpi' needs mpi4py and MPI: pip install mpi4py mpich"):
+        MpiRank()
+
+
+@needs_mpi
+def test_a_missing_library_of_mpi_is_a_sentence() -> None:
+    code = "from relax_mlir_shard.mpi import MpiRank; MpiRank()"
+    environment = {**os.environ, "MPI4PY_LIBMPI": "/none/libmpi.so"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
+    assert "OptionError: engine 'mpi' needs mpi4py and MPI" in run.stderr
 
 
 @needs_torch

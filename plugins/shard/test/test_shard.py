@@ -115,6 +115,20 @@ def test_uneven_sizes(rows: int) -> None:
     numpy.testing.assert_array_equal(sums, numpy.cumsum(x, 0))
 
 
+@pytest.mark.parametrize("rows", range(2, 17))
+@pytest.mark.parametrize("specs", [{"x": (("a", "b"), None)}, {"x": (("b", "a"), None), "result1": (("a", "b"), None)}])
+def test_uneven_sizes_along_two_axes(rows: int, specs: Any) -> None:
+    """Gather and divide short parts of parts."""
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((rows, 3), "int32")}) as f:
+        f.returns(relax.cumsum(f.args[0], axis=0), relax.negative(f.args[0]))
+    x = numpy.arange(3 * rows, dtype="int32").reshape(rows, 3)
+    with rx.launch(rx.compile(rx.shard(module, {"a": 2, "b": 3}, specs))) as ranks:
+        sums, negative = ranks["main"](x)
+    numpy.testing.assert_array_equal(sums, numpy.cumsum(x, 0))
+    numpy.testing.assert_array_equal(negative, -x)
+
+
 LOOP = """
 func.func @main(%x: tensor<8x4xf32> {relax.name = "x"}) -> tensor<8x4xf32> {
   %c0 = arith.constant 0 : index

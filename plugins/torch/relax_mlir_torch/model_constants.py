@@ -22,6 +22,8 @@ def constant(tensor: torch.Tensor, name: str) -> Value | ComplexValue:
 
 
 def _constant(tensor: torch.Tensor, name: str) -> Value:
+    if hasattr(tensor, "placements"):
+        raise ModelError(f"tensor '{name}' is divided among ranks, so it is an argument: from_torch(keep_params=True)")
     try:
         value = Value(array=array_of(tensor))
     except ModelError as error:

@@ -132,6 +132,12 @@ def add_graph(
         "outputs": [place for place, (held, _) in enumerate(given) if isinstance(held, (complex, ComplexValue))],
     }
     if function is not None:
+        arguments = [argument.fx for argument in passed]
+        if any(hasattr(getattr(node, "meta", {}).get("val"), "placements") for node in arguments):
+            from .placements import annotate_placements
+
+            nodes = {node.name: node for node in graph_module.graph.nodes}
+            annotate_placements(function, arguments, [nodes.get(name) for _, name in given])
         _set_structure(function, structure(), names, places)
     return AddedGraph(passed, graph.draws.count, graph.refused)
 

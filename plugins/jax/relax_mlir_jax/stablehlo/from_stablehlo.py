@@ -27,6 +27,7 @@ from relax_mlir.support.errors import ModelError
 from .bytecode_shardings import without_shardings
 from .hlo_functions import add_functions
 from .registry import CONVERTERS
+from .sdy_dialect import generic_text
 
 WORDS = Words(node="operation", whole="the module")
 _TRIAL = f"{__name__}:read_on_trial"
@@ -77,7 +78,9 @@ def _run(name: str, program: MlirModule) -> None:
 
 
 def _read(source: object, context: Context) -> MlirModule:
-    held = getattr(source, "mlir_module_serialized", source)
+    # The text has the shardings, and the serialized form loses them.
+    is_divided = getattr(source, "nr_devices", 1) > 1
+    held = source.mlir_module() if is_divided else getattr(source, "mlir_module_serialized", source)  # type: ignore[attr-defined]
     name = "<stablehlo>"
     if isinstance(held, os.PathLike) or (isinstance(held, str) and "\n" not in held and not held.startswith("module")):
         held, name = content_of(Path(held)), str(held)
@@ -110,7 +113,7 @@ def _parse_text(source: str | bytes, name: str, context: Context) -> MlirModule:
             if isinstance(source, bytes) and _PORTABLE in source[: len(MAGIC) + 1 + len(_PORTABLE)]:
                 program = _deserialize(dialects, source, name, context, errors)
             else:
-                program = ir.Module.parse(source, context)
+                program = ir.Module.parse(generic_text(source) if isinstance(source, str) else source, context)
             if context.is_dialect_loaded("quant") and "!quant." in str(program):
                 # Computations on quantized tensors become float computations between dequantize and quantize.
                 _run("stablehlo-legalize-quantized-op-to-qdq", program)

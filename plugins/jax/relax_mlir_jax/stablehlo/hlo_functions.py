@@ -14,6 +14,7 @@ from relax_mlir.frontends.core.problems import Problems
 from .dimensions import Dimensions
 from .hlo_graph import HloGraph
 from .hlo_types import is_complex
+from .sdy_dialect import copy_shardings
 
 
 def add_functions(module: Operation, program: Operation, problems: Problems) -> None:
@@ -22,6 +23,7 @@ def add_functions(module: Operation, program: Operation, problems: Problems) -> 
     Operations that cannot be imported are recorded in `problems`.
     """
     dialect_functions.add_functions(module, program, problems, HloGraph, _signature, "from_stablehlo")
+    copy_shardings(program, module)
 
 
 def _signature(function: Operation, functions: dict[str, Operation], symbols: FreshSymbols) -> FunctionSignature:

@@ -35,7 +35,7 @@ class HloGraph(DialectGraph, HloScope):
 
     node_class = HloNode
     converters = CONVERTERS
-    terminators = ("func.return", "stablehlo.return")
+    terminators = ("func.return", "stablehlo.return", "sdy.return")
 
     def __init__(
         self,

@@ -40,7 +40,7 @@ class HloNode(DialectNode):
             return f"custom_call @{value_of(operation.attributes['call_target_name'])}"
         if operation.name == "stablehlo.composite":
             return f"composite @{value_of(operation.attributes['name'])}"
-        return operation.name
+        return "func.call" if operation.name == "sdy.call" else operation.name
 
     @property
     def is_for_xla(self) -> bool:

@@ -18,16 +18,17 @@ from .hlo_node import HloNode
 Convert = Callable[[HloNode], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
-SEVERAL_DEVICES = "it is for several devices, and a program runs on one"
+SEVERAL_DEVICES = (
+    "it is for several devices: mhlo.num_partitions or mhlo.num_replicas must be their number, and the other 1"
+)
 _HOST = "it passes data to a host or another device while it runs, and a program has arguments and results alone"
-#: Operations between several devices. With one device they are compiled (operators/collectives.py).
+#: Operations between several devices (operators/collectives.py).
 COLLECTIVES = (
     *(f"stablehlo.{name}" for name in ("all_gather", "all_reduce", "all_to_all", "collective_broadcast")),
     *(f"stablehlo.{name}" for name in ("collective_permute", "reduce_scatter", "partition_id", "replica_id")),
 )
 #: Operations that are not supported, with the reasons.
 REFUSED = {
-    **dict.fromkeys(["stablehlo.cross-replica-sum", "sdy.manual_computation"], SEVERAL_DEVICES),
     **dict.fromkeys([f"stablehlo.{name}" for name in ("send", "recv", "infeed", "outfeed")], _HOST),
 }
 CONVERTERS = NamedConverters("stablehlo", "operation", __package__ or "", "custom_call @mylib.op", REFUSED)
