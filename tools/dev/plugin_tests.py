@@ -28,7 +28,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "c": ("quantize",),
     "example_npu": ("quantize",),
     "jax": ("shard",),
-    "llm": ("spirv", "webgpu"),
+    "llm": ("shard", "spirv", "webgpu"),
     "proof": ("cluster", "quantize"),
     "torch": ("quantize", "shard", "training"),
     "tune": ("cluster", "report"),

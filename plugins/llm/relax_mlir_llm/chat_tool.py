@@ -12,6 +12,7 @@ from typing import TextIO
 
 import relax_mlir as rx
 
+from .load_options import add_rank_options, mesh_of
 from .loading import load
 from .model import Model
 
@@ -48,6 +49,8 @@ def run(
             threads=options.threads,
             kv=options.kv,
             activations=options.activations,
+            mesh=mesh_of(options),
+            engine=options.engine,
             progress=_TerminalProgress(errors),
         )
         return _Chat(model, options, stdin or sys.stdin, out, errors).run()
@@ -80,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--activations", default="f32", help="f32, or i8: faster and less exact; default f32")
     parser.add_argument("--threads", type=int, help="threads; default: all cores")
     parser.add_argument("--target", default="llvm", help="target with options, as of relax-compile; default llvm")
+    add_rank_options(parser.add_argument)
     parser.add_argument("--version", action="version", version=f"relax-mlir {rx.__version__}")
     return parser
 

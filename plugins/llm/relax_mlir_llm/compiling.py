@@ -13,7 +13,7 @@ import relax_mlir as rx
 from .adapters import Adapters
 from .architectures import find_architecture
 from .chat_template import CHATML, ChatTemplate
-from .description import Description
+from .description import LOGITS, Description
 from .gguf_checks import check_all_read, check_metadata
 from .gguf_source import GgufSource
 from .gguf_tokenizer import gguf_tokenizer
@@ -22,9 +22,11 @@ from .lora import MergedSource
 from .model_pooling import model_pooling
 from .module_source import Module, SavesTokenizer, module_ends, module_source
 from .page_layout import PageLayout
-from .program import ModuleBuilder
+from .program import ModuleBuilder, donate_pages
+from .ranks import start_ranks
 from .safetensors_source import HuggingFaceSource, folder_source
 from .saved import Saved
+from .tensor_parallel import divide_module
 from .tokenizer import SETTINGS_FILE, TOKENIZER_FILE, Marks, Tokenizer, folder_tokenizer, texts_of
 from .weights import Source
 
@@ -56,7 +58,8 @@ def compile_model(
         _check_encoder(source.path, options)
     pooling = model_pooling(source, is_encoder=config.is_encoder) if options.embeddings else None
     adapters = Adapters(source, {name: Path(folder) for name, folder in options.adapters})
-    builder = ModuleBuilder(source, architecture, config, layout, options.activation_bits)
+    is_divided = options.ranks is not None
+    builder = ModuleBuilder(source, architecture, config, layout, options.activation_bits, has_ranks=is_divided)
     if not config.is_encoder:
         builder.add_logits()
     if options.embeddings:
@@ -65,21 +68,10 @@ def compile_model(
         check_all_read(source)
     if options.adapters:
         builder.add_adapted(adapters)
-    tell("compiling", 0.0)
-    target = options.target
-    is_cpu = target.partition("{")[0] == _CPU and "numerics" not in target
-    program = rx.compile(
-        builder.module,
-        target,
-        precision=options.dtype,
-        numerics="same" if is_cpu else None,
-        instruments=[_Told(tell)],
-        cache=False,
-    )
     description = Description(
         name=_name(model),
         architecture=source.facts.architecture,
-        target=target,
+        target=options.target,
         vocabulary=config.vocabulary,
         context=asked.context,
         most_context=config.context if is_shared else None,
@@ -89,7 +81,34 @@ def compile_model(
         is_encoder=config.is_encoder,
         adapters=tuple(name for name, _ in options.adapters),
     )
-    return Saved(description, program, texts, template)
+    if options.ranks is None:
+        tell("compiling", 0.0)
+        return Saved(description, _compile(builder.module, options, tell, "compiling"), texts, template)
+    divided = divide_module(builder.module, layout, options.ranks)
+    del builder, source  # a process needs the parts of its rank only
+
+    with tempfile.TemporaryDirectory() as kernels:  # which ranks have in common
+
+        def compile_rank(module: rx.Module, rank: int) -> rx.runtime.Executable:
+            donate_pages(module, layout, LOGITS)
+            return _compile(module, options, tell, f"compiling rank {rank}", kernels)
+
+        ranks = start_ranks(divided, description, options.engine, compile_rank)
+    return Saved(description, ranks.program, texts, template, ranks)
+
+
+def _compile(
+    module: rx.Module, options: LoadOptions, tell: Callable[[str, float], None], text: str, cache: str | bool = False
+) -> rx.runtime.Executable:
+    is_cpu = options.target.partition("{")[0] == _CPU and "numerics" not in options.target
+    return rx.compile(
+        module,
+        options.target,
+        precision=options.dtype,
+        numerics="same" if is_cpu else None,
+        instruments=[_Told(tell, text)],
+        cache=cache,
+    )
 
 
 def _check_encoder(path: str, options: LoadOptions) -> None:
@@ -129,11 +148,11 @@ def _merge_adapter(source: HuggingFaceSource, adapter: Path | None) -> Source:
 class _Told(rx.Instrument):
     """Instrument that tells how much of the code is made."""
 
-    def __init__(self, tell: Callable[[str, float], None]) -> None:
-        self._tell = tell
+    def __init__(self, tell: Callable[[str, float], None], text: str) -> None:
+        self._tell, self._text = tell, text
 
     def code_made(self, kernel: str, done: int, count: int) -> None:
-        self._tell("compiling", done / count)
+        self._tell(self._text, done / count)
 
 
 def _name(model: Path | Module) -> str:

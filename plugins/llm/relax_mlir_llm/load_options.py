@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,30 @@ from .page_layout import KINDS
 _PAGE_SIZE = 16
 #: Precision of activations -> activation_bits of relax.matmul_nbits.
 _ACTIVATIONS = {"f32": 0, "i8": 8}
+#: Engines of ranks.
+_ENGINES = ("threads", "mpi", "torch")
+#: Axis of a mesh that divides a model.
+_AXIS = "tp"
+
+
+def add_rank_options(add: Callable[..., object]) -> None:
+    """Add the options of tools for several ranks."""
+    add("--tp", type=int, help="ranks that divide the model; default: one process")
+    add("--engine", default="threads", help="where ranks run: threads, mpi or torch; default threads")
+
+
+def mesh_of(options: argparse.Namespace) -> dict[str, int] | None:
+    """Return the mesh that the options of a tool state."""
+    return None if options.tp is None else {_AXIS: options.tp}
+
+
+def ranks_of(mesh: Mapping[str, int] | None) -> int | None:
+    """Return the number of ranks of a mesh."""
+    if mesh is None:
+        return None
+    if list(mesh) != [_AXIS] or isinstance(mesh[_AXIS], bool) or not isinstance(mesh[_AXIS], int) or mesh[_AXIS] < 1:
+        raise rx.OptionError(f"mesh={mesh!r}: expected a number of ranks, such as {{'{_AXIS}': 2}}")
+    return mesh[_AXIS]
 
 
 def check_context(path: object, context: int, most: int) -> None:
@@ -39,6 +65,9 @@ class LoadOptions:
     adapters: tuple[tuple[str, str], ...]
     #: Compile a function for embeddings.
     embeddings: bool
+    #: Ranks that divide the model, and the engine that runs them. None: one process.
+    ranks: int | None = None
+    engine: str = "threads"
 
     def __post_init__(self) -> None:
         if self.page_size is not None and self.page_size < 1:
@@ -46,6 +75,18 @@ class LoadOptions:
         for name, value, allowed in (("kv", self.kv, KINDS), ("activations", self.activations, _ACTIVATIONS)):
             if value not in allowed:
                 raise rx.OptionError(f"{name}='{value}': expected one of {', '.join(allowed)}")
+        if self.ranks is not None:
+            self._check_ranks()
+
+    def _check_ranks(self) -> None:
+        """Raise RelaxError for options that a model of several ranks does not have."""
+        if self.engine not in _ENGINES:
+            raise rx.OptionError(f"engine='{self.engine}': expected one of {', '.join(_ENGINES)}")
+        if self.target.partition("{")[0] != "llvm":
+            raise rx.RefusalError(f"mesh= is for the target llvm, got target='{self.target}'")
+        if self.embeddings or self.adapters:
+            option = "embeddings" if self.embeddings else "adapters"
+            raise rx.RefusalError(f"mesh= and {option}= together are not supported: leave one of them out")
 
     @property
     def places(self) -> int:

@@ -18,7 +18,7 @@ from relax_mlir.bindings.package_files import loaded_compiler
 from relax_mlir.runtime.cpu import cpu_identity
 from relax_mlir.support.disk_cache import DiskCache
 
-from .load_options import LoadOptions
+from .load_options import LoadOptions, ranks_of
 from .model import Model
 from .model_files import find_model, part_paths
 from .saved import PROGRAM, Saved, is_saved, read_saved
@@ -49,6 +49,8 @@ def load(
     tokenizer: str | os.PathLike[str] | SavesTokenizer | None = None,
     embeddings: bool = False,
     activations: str = "f32",
+    mesh: Mapping[str, int] | None = None,
+    engine: str = "threads",
     cache: str | os.PathLike[str] | bool = True,
     progress: Progress | None = None,
 ) -> Model:
@@ -70,12 +72,19 @@ def load(
     - embeddings: compile a further function, for `Model.embed`. All functions share the weights.
     - activations: "f32"; or "i8" to multiply weights in blocks by activations that are rounded to 8 bits, which is
       faster and less exact.
-    - cache: folder of compiled models; True for the user's own, False for none. A module is compiled each time.
+    - mesh: number of ranks that divide the weights, and heads of pages, such as {"tp": 2}. Any number gives equal bits.
+    - engine: ranks are "threads" of this process, or processes that "mpi" or "torch" started. All of them call `load`;
+      it returns in rank 0, and the others compute for rank 0 until it ends.
+    - cache: folder of compiled models; True for the user's own, False for none. A module, or a model with a mesh, is
+      compiled each time.
     - progress: function that is called with a text and a share from 0 to 1 during a compilation.
     """
     merged = None if adapter is None else os.fspath(adapter)
     named = tuple((name, os.fspath(folder)) for name, folder in (adapters or {}).items())
-    options = LoadOptions(target, context, dtype, kv, activations, page_size, merged, named, bool(embeddings))
+    ranks = ranks_of(mesh)
+    options = LoadOptions(
+        target, context, dtype, kv, activations, page_size, merged, named, bool(embeddings), ranks, engine
+    )
     if isinstance(model, (str, os.PathLike)):
         if tokenizer is not None:
             raise rx.OptionError(f"tokenizer={tokenizer!r}: {os.fspath(model)} has its own, expected None")
@@ -83,15 +92,18 @@ def load(
         saved = _read(found, options) if is_saved(found) else _load(found, options, cache, progress)
     else:
         saved = _compiled_module(model, tokenizer, options, progress)
+    loaded = Model(saved)
     if threads is not None:
-        saved.program.threads = threads
-    return Model(saved)
+        loaded.threads = threads
+    return loaded
 
 
 def _read(path: Path, options: LoadOptions) -> Saved:
     """Return a saved model, which has a page size and weights of its own."""
     if folders := options.adapter_folders:
         raise rx.RefusalError(f"{path} is compiled, and has no place for {folders[0]}: load the model's own files")
+    if options.ranks is not None:
+        raise rx.RefusalError(f"{path} is compiled for one process: load the model's own files with mesh=")
     saved = read_saved(path)
     if options.page_size not in (None, saved.description.page_size):
         raise rx.OptionError(
@@ -107,7 +119,7 @@ def _read(path: Path, options: LoadOptions) -> Saved:
 
 def _load(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bool, progress: Progress | None) -> Saved:
     """Return a model from the cache, or compile it."""
-    if (folder := _cache_folder(cache)) is None:
+    if options.ranks is not None or (folder := _cache_folder(cache)) is None:
         return _compiled(path, options, progress)
     common = replace(options, context=None)
     place = folder / _hash([str(path.resolve()), json.dumps(asdict(common))])

@@ -27,6 +27,7 @@ from .saved import Saved
 if TYPE_CHECKING:
     from .chat_template import ChatTemplate
     from .description import Description
+    from .ranks import RankedEngine
     from .tokenizer import Tokenizer
 
 #: Tokens for which a model has room at first. Longer sequences enlarge the room.
@@ -75,12 +76,21 @@ class Model:
     @threads.setter
     def threads(self, count: int) -> None:
         self.program.threads = count
+        if self._saved.ranks is not None:
+            self._saved.ranks.run("threads", count)
 
-    def engine(self, page_count: int) -> PagedEngine:
+    def close(self) -> None:
+        """End the other ranks of a model with several."""
+        if self._saved.ranks is not None:
+            self._saved.ranks.close()
+
+    def engine(self, page_count: int) -> PagedEngine | RankedEngine:
         """Return a new engine with pages of its own, for a scheduler."""
         if page_count < 1:
             raise rx.OptionError(f"page_count={page_count}: expected at least one page")
         self._check_logits()
+        if self._saved.ranks is not None:
+            return self._saved.ranks.engine(page_count)
         return PagedEngine(self.program, self.description, page_count)
 
     def _check_logits(self) -> None:

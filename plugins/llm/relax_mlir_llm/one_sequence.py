@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from .engine import Step
     from .paged_engine import PagedEngine
+    from .ranks import RankedEngine
 
 #: Tokens of a prompt that one call computes at most, which bounds the memory for intermediate values.
 _CHUNK = 256
@@ -24,7 +25,7 @@ _CHUNK = 256
 class OneSequence:
     """Sequence with the keys and values of its tokens. Prompts that begin with the same tokens use them again."""
 
-    def __init__(self, engine: PagedEngine) -> None:
+    def __init__(self, engine: PagedEngine | RankedEngine) -> None:
         self._engine = engine
         self._tokens: list[int] = []
         self._adapter = 0

@@ -29,9 +29,13 @@ class _Codes(NamedTuple):
 class Products:
     """Products with the weights of a module. Functions share the arrays of a weight, which need memory once."""
 
-    def __init__(self, activation_bits: int = 0) -> None:
-        """`activation_bits` is the attribute of relax.matmul_nbits: 8 to round x, 0 for x as it is."""
+    def __init__(self, activation_bits: int = 0, *, joins: bool = True) -> None:
+        """`activation_bits` is the attribute of relax.matmul_nbits: 8 to round x, 0 for x as it is.
+
+        `joins`: multiply several weights at once. Ranks divide the columns of each weight.
+        """
         self.activation_bits = activation_bits
+        self._joins = joins
         self._codes: dict[str, _Codes] = {}
         self._elements: dict[tuple[str, bool], numpy.ndarray] = {}
 
@@ -51,7 +55,7 @@ class Products:
         self, x: Value, weights: Sequence[Weight], biases: Sequence[numpy.ndarray] | None = None
     ) -> list[Value]:
         """Return the product with each weight. Weights of one type are multiplied at once: x is read once."""
-        if len({weight.type for weight in weights}) > 1:
+        if not self._joins or len({weight.type for weight in weights}) > 1:
             own = [None] * len(weights) if biases is None else biases
             return [self.multiply(x, weight, bias) for weight, bias in zip(weights, own, strict=True)]
         bias = None if biases is None else numpy.concatenate(list(biases))

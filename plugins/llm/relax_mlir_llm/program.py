@@ -27,13 +27,21 @@ class ModuleBuilder:
     """
 
     def __init__(
-        self, source: Source, architecture: Architecture, config: Config, layout: PageLayout, activation_bits: int = 0
+        self,
+        source: Source,
+        architecture: Architecture,
+        config: Config,
+        layout: PageLayout,
+        activation_bits: int = 0,
+        *,
+        has_ranks: bool = False,
     ) -> None:
-        """`activation_bits` is the attribute of relax.matmul_nbits."""
+        """`activation_bits` is the attribute of relax.matmul_nbits. `has_ranks`: ranks will divide the functions."""
         self.module = rx.Module()
         self.module.source_lines = False  # each operator would have a line of this package
         self._source, self._architecture, self._config, self._layout = source, architecture, config, layout
-        self._products = Products(activation_bits)
+        self._products = Products(activation_bits, joins=not has_ranks)
+        self._has_ranks = has_ranks
 
     def add_logits(self) -> None:
         """Add the function `main`, which returns logits."""
@@ -66,9 +74,8 @@ class ModuleBuilder:
                 x = self._architecture.layer(DecoderLayer(decoder, number), x)
             result = hidden if name == HIDDEN else logits
             f.returns(result(decoder, x, selected), *pages.values)
-        # The option `donate` of rx.compile is for `main` only.
-        patterns = ",".join(self._layout.donated())
-        rx.Pipeline(f"relax-donate{{args={patterns} function={name}}}").run(self.module)
+        if not self._has_ranks:
+            donate_pages(self.module, self._layout, name)
 
     def _inputs(self, has_adapters: bool) -> dict[str, object]:
         """Return the types of the arguments."""
@@ -79,3 +86,8 @@ class ModuleBuilder:
             inputs["adapters"] = rx.tensor(("sequences",), "int32")
             inputs["used"] = rx.tensor(("used",), "int32")
         return {**inputs, **self._layout.inputs()}
+
+
+def donate_pages(module: rx.Module, layout: PageLayout, function: str) -> None:
+    """Let a function write to its pages. The option `donate` of rx.compile is for `main` only."""
+    rx.Pipeline(f"relax-donate{{args={','.join(layout.donated())} function={function}}}").run(module)

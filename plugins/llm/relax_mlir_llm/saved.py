@@ -19,6 +19,7 @@ from .description import Description
 from .weight_store import load_program
 
 if TYPE_CHECKING:
+    from .ranks import RankGroup
     from .tokenizer import Tokenizer
 
 PROGRAM, _TEMPLATE, _DESCRIPTION = "program.rxa", "template.json", "model.json"
@@ -34,6 +35,8 @@ class Saved:
     program: rx.runtime.Executable
     tokenizer: Tokenizer
     template: ChatTemplate
+    #: Ranks of a model that several ranks compute. The program is the one of rank 0.
+    ranks: RankGroup | None = None
 
     def with_context(self, path: object, context: int | None) -> Saved:
         """Return the same program for another context; None for the same one."""
@@ -42,6 +45,8 @@ class Saved:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a folder. The folder appears when it is complete; an existing model is replaced."""
         folder = Path(path)
+        if self.ranks is not None:
+            raise rx.RefusalError("a model of several ranks cannot be saved: load it without mesh=, and save it then")
         if folder.exists() and not is_saved(folder):
             raise rx.OptionError(f"{folder} exists and is no saved model: choose another name, or remove it")
         try:

@@ -166,11 +166,24 @@ def _convolution_rule(op: Any) -> str:
 
 def _attention_rule(op: Any) -> str:
     """Divide the batch and the heads. Consecutive heads of queries share one of keys."""
-    biases = [
-        "".join("." if size == 1 else letter for size, letter in zip(shape_of(bias), "bh..", strict=True))
-        for bias in list(op.operands)[3:]
+    is_cached = op.operation.name == "relax.nn.attention_cached"  # heads of keys precede rows, and a length is last
+    others = [
+        "".join("." if size == 1 else letter for size, letter in zip(shape_of(value), "bh..", strict=False))
+        for value in list(op.operands)[3:]
     ]
-    return ",".join(["b.h."] * 3 + biases) + "->b.h.|h:outer"
+    return ",".join(["b.h.", *["bh.." if is_cached else "b.h."] * 2, *others]) + "->b.h.|h:outer"
+
+
+def _paged_attention_rule(op: Any) -> str:
+    """Divide the heads of pages and queries, and the tokens. Every rank has the whole table."""
+    scales = ["..h" if len(shape_of(value)) == 3 else "h" for value in list(op.operands)[6:]]
+    return ",".join(["th.", "..h.", "..h.", "..", "t", "t", *scales]) + "->th.|h:outer"
+
+
+def _nbits_rule(op: Any) -> str:
+    """Divide the columns, with all codes and scales of a column, and the rows of x."""
+    columns = ["n" + "." * (len(shape_of(value)) - 1) for value in list(op.operands)[1:]]
+    return ",".join(["....", *columns]) + "->...n"
 
 
 def _triangle_rule(op: Any) -> str:
@@ -230,7 +243,11 @@ register_sharding(
     [f"relax.nn.{kind}_pool{rank}d" for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2, 3)], _pool_rule
 )
 register_sharding([f"relax.nn.conv{rank}d" for rank in (1, 2, 3)], _convolution_rule)
-register_sharding(["relax.nn.attention", "relax.nn.attention_bias"], _attention_rule)
+register_sharding(["relax.nn.attention", "relax.nn.attention_bias", "relax.nn.attention_cached"], _attention_rule)
+register_sharding("relax.paged_attention", _paged_attention_rule)
+register_sharding("relax.append_pages", "..h.,.h.,.->..h.")
+register_sharding("relax.append_pages_quantized", "..h.,..h,.h.,.->..h.,..h")
+register_sharding("relax.matmul_nbits", _nbits_rule)
 register_sharding(["relax.tril", "relax.triu"], _triangle_rule)
 register_sharding(["relax.broadcast_to", "relax.clip"], _first_operand_rule)
 register_sharding(["relax.full", "relax.ones", "relax.zeros"], _fill_rule)

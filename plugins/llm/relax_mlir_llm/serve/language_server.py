@@ -14,6 +14,7 @@ import relax_mlir as rx
 from ..encoder_engine import EncoderEngine
 from ..engine import Engine
 from ..grammar import GrammarCompiler
+from ..load_options import mesh_of
 from ..loading import load
 from ..model import Model
 from ..scheduler import Scheduler
@@ -79,6 +80,8 @@ def _load(
         kv=options.kv,
         page_size=options.page,
         activations=options.activations,
+        mesh=mesh_of(options),
+        engine=options.engine,
         adapters=adapters,
         embeddings=embeddings,
         progress=_Progress(stderr),

@@ -13,6 +13,7 @@ from typing import TextIO
 
 import relax_mlir as rx
 
+from ..load_options import add_rank_options
 from ..pooling import ALL_POOLINGS
 from .limits import ServerLimits
 
@@ -102,6 +103,7 @@ def _add_language_options(group: argparse._ArgumentGroup) -> None:
     add("--lora", action="append", default=[], metavar="name=path", help="adapter of PEFT, as a model of its own name")
     add("--embeddings", action="store_true", help="serve /v1/embeddings, by a second function with the same weights")
     add("--pooling", choices=ALL_POOLINGS, help="pooling of embeddings; default: the model's own, or last")
+    add_rank_options(add)
     add("--no-prefix-cache", action="store_true", help="compute each prompt anew")
 
 
@@ -151,7 +153,7 @@ def _limits(options: argparse.Namespace) -> ServerLimits:
 def _check(options: argparse.Namespace) -> None:
     """Raise RelaxError for values without a meaning."""
     least = {"max_seqs": 1, "pages": 1, "page": 1, "prefill_chunk": 1, "max_queue": 1, "max_body": 1, "max_batch": 1}
-    least |= {"max_prompt": 1, "max_grammar": 1, "max_connections": 1, "threads": 1, "context": 2, "grace": 0}
+    least |= {"max_prompt": 1, "max_grammar": 1, "max_connections": 1, "threads": 1, "tp": 1, "context": 2, "grace": 0}
     for name, smallest in least.items():
         if (value := getattr(options, name)) is not None and not value >= smallest:
             raise rx.OptionError(f"--{name.replace('_', '-')} is {value}, expected at least {smallest}")
