@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -76,6 +76,11 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
+def ends_long_loops(info: Mapping[str, Any]) -> bool:
+    """Return True for the driver that silently leaves loops after 65,535 iterations of a thread."""
+    return info["backend_type"] == "OpenGL" and info["device"].startswith("llvmpipe")
+
+
 def devices() -> list[str]:
     """Return descriptions of the devices for `relax-run --list-devices`. Raises DeviceError if there is no device."""
     device = open_device()
@@ -86,6 +91,7 @@ def devices() -> list[str]:
         "largest buffer": f"{limits['max-storage-buffer-binding-size'] >> 20} MiB",
         "threads of a block": threads,
         "shared by a block": f"{shared >> 10} KiB",
+        **({"loops": "Mesa's llvmpipe ends them after 65,535 iterations"} if ends_long_loops(info) else {}),
         "target": "webgpu",
     }
     lines = [f"webgpu:0 ({info['device']})", *(f"  {name:<20}{value}" for name, value in rows.items())]
