@@ -17,7 +17,7 @@ def result_names(function: Operation) -> list[str]:
 
 
 def drop_results(function: Operation, places: Collection[int]) -> None:
-    """Remove results, with their names. The caller updates the function's type."""
+    """Remove results, with their names and attributes. The caller updates the function's type."""
     returned, names = last_of(body_of(function)), result_names(function)
     kept = [value for place, value in enumerate(returned.operands) if place not in places]
     with returned.location, ir.InsertionPoint(returned):
@@ -26,3 +26,8 @@ def drop_results(function: Operation, places: Collection[int]) -> None:
     if names:
         left = [name for place, name in enumerate(names) if place not in places]
         function.attributes[RESULT_NAMES] = string_array(left)
+    if "res_attrs" in function.attributes:
+        described = enumerate(list(function.attributes["res_attrs"]))
+        function.attributes["res_attrs"] = ir.ArrayAttr.get(
+            [attribute for place, attribute in described if place not in places]
+        )

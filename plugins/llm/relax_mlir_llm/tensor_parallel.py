@@ -67,7 +67,6 @@ class DividedModule:
                         body.arguments[place].replace_all_uses_with(relax.const(part))
                         places.append(place)
             remove_arguments(function, places)
-            del function.attributes["res_attrs"]  # relax-donate removes results, and would leave these
         return module
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
+from relax_mlir.passes.graph.params.signature import graph_function
 from relax_mlir.tools import relax_compile
 
 import relax_mlir as rx
@@ -205,3 +206,15 @@ def test_an_invalid_slot_writes_nothing(program: Any) -> None:
     ):
         run.main(*arguments)
     assert not any(each.any() for each in run.pages)
+
+
+def test_attributes_stay_with_their_results() -> None:
+    """Donate the pages of a function with attributes of results: the updated pages are no results any more."""
+    module = decoder()
+    function = graph_function(module.operation, "main", "the test")
+    attributes = ", ".join(f"{{test.place = {place} : i64}}" for place in range(1 + 2 * LAYERS))
+    with module.operation.context:
+        function.attributes["res_attrs"] = rx.ir.Attribute.parse(f"[{attributes}]")
+    rx.Pipeline("relax-donate{args=*_pages}").run(module)
+    function = graph_function(module.operation, "main", "the test")
+    assert len(function.attributes["res_attrs"]) == 1
