@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from relax_mlir.bindings.ir import Operation, Type
 from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import body_of, operations_of
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.emit.kernels import FreshSymbols
 from relax_mlir.frontends.core import dialect_functions
@@ -14,7 +15,6 @@ from relax_mlir.frontends.core.problems import Problems
 from .dimensions import Dimensions
 from .hlo_graph import HloGraph
 from .hlo_types import is_complex
-from .sdy_dialect import copy_shardings
 
 
 def add_functions(module: Operation, program: Operation, problems: Problems) -> None:
@@ -23,7 +23,10 @@ def add_functions(module: Operation, program: Operation, problems: Problems) -> 
     Operations that cannot be imported are recorded in `problems`.
     """
     dialect_functions.add_functions(module, program, problems, HloGraph, _signature, "from_stablehlo")
-    copy_shardings(program, module)
+    if any(operation.name == "sdy.mesh" for operation in operations_of(body_of(program))):
+        from .sdy_shardings import copy_shardings
+
+        copy_shardings(program, module)
 
 
 def _signature(function: Operation, functions: dict[str, Operation], symbols: FreshSymbols) -> FunctionSignature:

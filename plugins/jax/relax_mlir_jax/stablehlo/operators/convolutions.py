@@ -75,8 +75,8 @@ def _convolve(
     count = len(padding)
     ones, spatial = [1] * count, layout.data[2:]
     data, weight = cast(data, node.dtype), cast(weight, node.dtype)
-    if (spread := _spread(node, layout, data, weight, padding)) is not None:
-        return spread
+    if (transposed := _transposed_convolution(node, layout, data, weight, padding)) is not None:
+        return transposed
     for axis, is_reversed in zip(layout.weight[2:], node.attr("window_reversal", [False] * count), strict=True):
         weight = relax.flip(weight, axis=axis) if is_reversed else weight
     gaps = [dilation - 1 for dilation in node.attr("lhs_dilation", ones)]
@@ -111,7 +111,7 @@ def _convolve(
     )
 
 
-def _spread(
+def _transposed_convolution(
     node: HloNode,
     layout: ConvolutionDims,
     data: Tensor,

@@ -9,7 +9,7 @@ from relax_mlir_shard.mesh import Mesh, Sharding, show, whole
 from relax_mlir_shard.sdy_attributes import parse_axes
 
 from ..prelude import HloNode, Outputs, register_stablehlo
-from ..sdy_dialect import shardings_at
+from ..sdy_shardings import shardings_at
 from .reductions import Held, of_parts
 
 
