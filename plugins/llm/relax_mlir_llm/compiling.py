@@ -23,10 +23,8 @@ from .model_pooling import model_pooling
 from .module_source import Module, SavesTokenizer, module_ends, module_source
 from .page_layout import PageLayout
 from .program import ModuleBuilder, donate_pages
-from .ranks import start_ranks
 from .safetensors_source import HuggingFaceSource, folder_source
 from .saved import Saved
-from .tensor_parallel import divide_module
 from .tokenizer import SETTINGS_FILE, TOKENIZER_FILE, Marks, Tokenizer, folder_tokenizer, texts_of
 from .weights import Source
 
@@ -84,6 +82,9 @@ def compile_model(
     if options.ranks is None:
         tell("compiling", 0.0)
         return Saved(description, _compile(builder.module, options, tell, "compiling"), texts, template)
+    from .ranks import start_ranks  # only models of several ranks need these modules
+    from .tensor_parallel import divide_module
+
     divided = divide_module(builder.module, layout, options.ranks)
     del builder, source  # a process needs the parts of its rank only
 

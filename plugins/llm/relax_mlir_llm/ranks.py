@@ -9,7 +9,6 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -111,32 +110,16 @@ class _ThreadRanks(RankGroup):
     def __init__(self, programs: Sequence[rx.runtime.Executable], description: Description, own: Description) -> None:
         super().__init__(programs[0], description)
         self._members = [_Rank(program, own) for program in programs]
-        self._pool = ThreadPoolExecutor(len(programs), thread_name_prefix="rank")
+        self._pool = import_shard("engines").ThreadPool(len(programs))
+        weakref.finalize(self, self._pool.close)
         for program in programs:
             program.threads = max(usable_cores() // len(programs), 1)
 
     def _run(self, call: tuple[Any, ...]) -> Any:
-        from relax_mlir_shard.engines import RankError, Threads, using
-
-        all_ranks = Threads(len(self._members))
-
-        def run(number: int) -> Any:
-            engine = all_ranks.rank(number)
-            try:
-                with using(engine):
-                    return self._members[number].call(*call)
-            except BaseException as error:
-                engine.fail(error)
-                return None
-
-        results = list(self._pool.map(run, range(len(self._members))))
-        if all_ranks.failure is not None:
-            rank, error = all_ranks.failure
-            raise RankError(f"rank {rank} of {len(self._members)}: {error}") from error
-        return results[0]
+        return self._pool.run(lambda engine: self._members[engine.rank].call(*call), None)[0]
 
     def close(self) -> None:
-        self._pool.shutdown()
+        self._pool.close()
 
 
 class _ProcessRanks(RankGroup):
