@@ -30,7 +30,7 @@ from .peers import peer_of
 from .timing import time_in_turns, times_against, times_text
 
 #: Function of a program that has several ranks.
-_PLAN = "sharding"
+_PLAN = "relax_sharding_plan"
 #: Options that name output files.
 _WRITTEN = ("output", "profile-json", "inputs", "report")
 

@@ -26,7 +26,7 @@ from .shardy import planner_of
 #: For each dimension an axis of the mesh, several axes, or None.
 Spec: TypeAlias = "Sequence[str | Sequence[str] | None]"
 #: Function of a sharded module that returns the plan, as JSON in bytes. Saved programs keep it.
-PLAN = "sharding"
+PLAN = "relax_sharding_plan"
 
 
 def shard(
