@@ -39,15 +39,15 @@ def transposed_convolution(op: OpView, data: Value, weight: Value) -> Value:
         raise Decline("it has no strides: there are no zeros between the data's elements")
     if any(window.gap != 1 or not isinstance(window.taps, int) for window in windows):
         raise Decline("its taps have gaps, or their number is not known")
-    data, weight = _moved(data, op.data_layout, layout), _moved(weight, op.kernel_layout, kernel_layout)
+    data, weight = _permute_axes(data, op.data_layout, layout), _permute_axes(weight, op.kernel_layout, kernel_layout)
     extra = each_dimension(op.output_padding, len(windows))
     phases = [_Phases(window, more) for window, more in zip(windows, extra, strict=True)]
     taps = _taps_by_phase(weight, op.groups, phases)
     parts = iter([_part(op, data, taps, runs) for runs in itertools.product(*(phase.runs for phase in phases))])
-    return _moved(_cut(_dealt_out(_join(parts, phases, 0), phases), phases), layout, out_layout)
+    return _permute_axes(_cut(_dealt_out(_join(parts, phases, 0), phases), phases), layout, out_layout)
 
 
-def _moved(value: Value, layout: str, other: str) -> Value:
+def _permute_axes(value: Value, layout: str, other: str) -> Value:
     return value if layout == other else relax.permute_dims(value, axes=[layout.index(letter) for letter in other])
 
 
