@@ -23,6 +23,7 @@ SHARED_START = LOCAL_START = 1024  # no variable is at 0
 _PIECE = 16
 _GAP = 128  # behind the memory of a block or thread
 _SPACES = ("global", "shared", "local")
+_ALLOCATED = (ALLOCATED | PENDING, ALLOCATED)
 
 
 class Access:
@@ -59,12 +60,13 @@ class Access:
         self.local_stride = -(-(LOCAL_START + program.local_bytes + _GAP) // 128) * 128
         locals_ = [(at, program.local_sizes[name]) for name, at in program.local.items()]
         self.local = _repeated_region(locals_, LOCAL_START, self.local_stride, self.n if locals_ else 0)
+        self.local.data[:] = 0xFF
         units = len(self.shared.data) // program.unit_bytes
         self.shared_cells = races.Cells(units) if launch.checks.races else None
         #: For each unit the thread, from 1 on, that wrote it without a later fence. Readers through another proxy must
         #: not see it yet.
         self.hidden = numpy.zeros(units, numpy.int32) if program.sums or program.copies_boxes else None
-        self.readable = READABLE if launch.checks.unwritten else (ALLOCATED | PENDING, ALLOCATED)
+        self.readable = READABLE if launch.checks.unwritten else _ALLOCATED
         self.forget()
 
     def forget(self) -> None:
@@ -111,7 +113,8 @@ class Access:
         found = []
         for number in range(count):
             here = words + number if number else words
-            good = region.are(here, width, self.readable)
+            # LLVM loads an element ahead of a loop that only writes it: a thread's unwritten memory has bytes of ones.
+            good = region.are(here, width, _ALLOCATED if space == "local" else self.readable)
             if not good.all():
                 raise self.refused(space, address, number * width, width, ~good, line, "reads")
             found.append(region.view(dtype)[here])

@@ -163,10 +163,15 @@ def test_reads_of_unwritten_memory_are_faults() -> None:
     run(kernel(body, 2), _out(32), _out(32), checks=Checks(unwritten=False))
     shared = fault(kernel(f"{_SHARED} {_TILE} ld.shared.u32 %r1, [%r3];", 0))
     assert shared.kind == "unwritten" and "byte 0 of tile" in str(shared)
-    local = ".local .align 4 .b8 own[8]; mov.u64 %d5, own; st.local.u32 [%d5], 1; ld.local.u32 %r1, [%d5+OFFSET];"
-    run(kernel(local.replace("OFFSET", "0"), 0))
-    assert fault(kernel(local.replace("OFFSET", "4"), 0)).kind == "unwritten"
-    assert fault(kernel(local.replace("OFFSET", "8"), 0)).kind == "out of bounds"
+
+
+def test_unwritten_memory_of_a_thread_has_bytes_of_ones() -> None:
+    read = ".local .align 4 .b8 own[8]; mov.u64 %d5, own; st.local.u32 [%d5], 1; ld.local.u32 %r1, [%d5+OFFSET];"
+    text = f"{_PLACE} {read} st.global.u32 [%d11], %r1;"
+    for offset, value in (("0", 1), ("4", 0xFFFFFFFF)):
+        (out,) = run(kernel(text.replace("OFFSET", offset), 1), _out(32))
+        assert (out == value).all()
+    assert fault(kernel(text.replace("OFFSET", "8"), 1), _out(32)).kind == "out of bounds"
 
 
 def test_constants_are_not_written() -> None:
