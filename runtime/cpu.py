@@ -82,10 +82,9 @@ def refused_features() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def may_use_tiles() -> bool:
-    """Request Linux's permission for tiles (AMX), once per process. Without it the first tile instruction ends the
-    process.
+    """Request Linux's permission for tiles (AMX), once for all threads of the process and its forks.
 
-    The answer is valid for all threads of the process and for its forks.
+    Without the permission, the first tile instruction ends the process.
     """
     import ctypes
 
@@ -122,10 +121,7 @@ def _riscv_extensions(isa: str) -> set[str]:
 
 @lru_cache(maxsize=1)
 def host_caches() -> tuple[int, ...]:
-    """Return the sizes in bytes of the first core's data caches, innermost first.
-
-    Empty if the system does not report them.
-    """
+    """Return the bytes of the first core's data caches, innermost first. Empty if the system does not report them."""
     return caches_of("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -150,6 +146,14 @@ def host_cores() -> int:
         read_system_file(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in range(cpus)
     ]
     return len(set(siblings)) if all(siblings) else cpus
+
+
+def available_cpus() -> int:
+    """Return the number of CPUs that this process may use: all of them if the system does not report its affinity."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return os.cpu_count() or 1
 
 
 def host_triple() -> str:

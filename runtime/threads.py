@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from ..support.ending import at_end
 from ..support.errors import OptionError
-from .cpu import host_cores, read_system_file
+from .cpu import available_cpus, host_cores, read_system_file
 from .foreign_types import CodeModule
 
 VARIABLE = "RELAX_NUM_THREADS"
@@ -52,9 +52,8 @@ def usable_cores() -> int:
 
     Each core in the process's affinity counts once, up to the CPU time of its control group.
     """
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     # The affinity may include one thread per core or several: no system reports the number of cores cheaply.
-    return max(1, min(cpus, host_cores(), _allowed_cpus()))
+    return max(1, min(available_cpus(), host_cores(), _allowed_cpus()))
 
 
 @lru_cache(maxsize=1)

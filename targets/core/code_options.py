@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...passes.core.instruments import Instrument
+from ...runtime.cpu import available_cpus
 from ...support.disk_cache import DiskCache
 from ...support.errors import OptionError
 
@@ -62,11 +63,6 @@ def _checked_jobs(jobs: int | None) -> int:
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise OptionError(f"jobs={jobs!r}: expected a number of processes, at least 1")
     return jobs
-
-
-def available_cpus() -> int:
-    """Return the number of CPUs that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cache(cache: DiskCache | str | os.PathLike[str] | bool | None) -> DiskCache | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
+from ...runtime.cpu import refused_features
 from ...support.collector import uncollected
 from ...support.disk_cache import DiskCache
 from ..common.command_line import Arguments, write_text
@@ -23,7 +24,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         return 0
     code = _compile(arguments, begun, stdin, stdout, stderr)
     if code == 0 and arguments.files and not arguments["check"]:
-        stderr.write(_note_on_cores(arguments["target"]))
+        stderr.write(_note_on_machine(arguments["target"]))
     if arguments.is_output_chosen:
         stderr.write(f"relax-compile: note: written to {arguments['o']}; -o names another file\n")
     return code
@@ -44,10 +45,11 @@ def _compile(arguments: Arguments, begun: float, stdin: TextIO, stdout: TextIO, 
         return CompileDriver(stdin, stdout, stderr).run(arguments, cache, program)
 
 
-def _note_on_cores(target: str) -> str:
-    """Return a note on the assumed number of cores, or "" if the target is this machine or states the number."""
+def _note_on_machine(target: str) -> str:
+    """Return a note on the assumed number of cores, or on features that this system refuses, or ""."""
     if "cpu=" not in target and "triple=" not in target:
-        return ""
+        listed = ", ".join(sorted(refused_features())) if target.startswith("llvm") else ""
+        return f"relax-compile: note: the code is without {listed}: the system refuses them\n" if listed else ""
     from ...targets.core.machine import ORDINARY_CORES
     from ...targets.core.registry import parse_target
 

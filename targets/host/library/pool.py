@@ -421,9 +421,9 @@ def pool_workers(handle: Ptr, arguments: Ptr, count: I32, result: AnyValue) -> I
 
 @exported_function
 def pool_failed(handle: Ptr, arguments: Ptr, count: I32, result: AnyValue) -> I32:
-    """Check whether the system refused to start a worker."""
-    state = PoolState(atomic_load(slot, "acquire"))
-    return give(state.has_failed if state != NULL else 0, result)
+    """Check whether the system refused to start a worker, or to exclude memory from a fork."""
+    state = find_state()
+    return give(state.has_failed if state != NULL else 1, result)
 
 
 @local_function

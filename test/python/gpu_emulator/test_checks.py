@@ -165,7 +165,7 @@ def test_reads_of_unwritten_memory_are_faults() -> None:
     assert shared.kind == "unwritten" and "byte 0 of tile" in str(shared)
 
 
-def test_unwritten_memory_of_a_thread_has_bytes_of_ones() -> None:
+def test_unwritten_memory_of_a_thread_has_set_bits() -> None:
     read = ".local .align 4 .b8 own[8]; mov.u64 %d5, own; st.local.u32 [%d5], 1; ld.local.u32 %r1, [%d5+OFFSET];"
     text = f"{_PLACE} {read} st.global.u32 [%d11], %r1;"
     for offset, value in (("0", 1), ("4", 0xFFFFFFFF)):

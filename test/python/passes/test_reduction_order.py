@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 import pytest
+from example_counts import DRAW
 from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.emit.reduction_order import parse_order
 from relax_mlir.passes.kernels.schedule.plan import Plan, parse_plan
@@ -77,6 +79,64 @@ def test_bits_do_not_depend_on_the_machine(name: str) -> None:
     results = [(target, to_numpy(rx.compile(module, target)["main"](*arrays))) for target, module in modules]
     expected = results[0][1].tobytes()
     assert [target for target, result in results if result.tobytes() != expected] == []
+
+
+#: Layers of drawn sizes: their operator, and the shapes of operands. Names are sizes that may be dynamic.
+DRAWN: dict[str, Callable[..., tuple[Callable[..., Any], list[list[tuple[str, int]]]]]] = {
+    "a convolution": lambda n, h, w, c, o: (
+        lambda x, k: relax.nn.relu(relax.nn.conv2d(x, k, padding=1, strides=1 + o % 2)),
+        [[("n", n), ("", c), ("h", h), ("w", w)], [("", o), ("", c), ("", 3), ("", 3)]],
+    ),
+    "a depthwise convolution": lambda n, h, w, c, o: (
+        lambda x, k: relax.nn.conv2d(x, k, padding=1, groups=c),
+        [[("n", n), ("", c), ("h", h), ("w", w)], [("", c), ("", 1), ("", 3), ("", 3)]],
+    ),
+    "a product": lambda m, n, k, b, _: (relax.matmul, [[("b", b), ("m", m), ("k", 16 * k)], [("k", 16 * k), ("n", n)]]),
+    "a pool": lambda n, h, w, c, _: (
+        lambda x: relax.nn.avg_pool2d(x, pool_size=2, padding=1),
+        [[("n", n), ("", c), ("h", h), ("w", w)]],
+    ),
+    "a normalization": lambda n, m, c, *_: (
+        lambda x, g, b: relax.nn.layer_norm(x, g, b, axes=[-1]),
+        [[("n", n), ("m", m), ("", 9 * c)], [("", 9 * c)], [("", 9 * c)]],
+    ),
+    "a softmax": lambda n, m, c, *_: (relax.nn.softmax, [[("n", n), ("m", m), ("", 9 * c)]]),
+    "attention": lambda m, n, h, d, _: (
+        relax.nn.attention,
+        [[("b", 2), (name, size), ("", h), ("", d)] for name, size in (("m", m), ("k", 8 * n), ("k", 8 * n))],
+    ),
+    "a step of an LSTM": lambda b, c, h, *_: (
+        lambda x, s, w, u: gates_of(relax.add(relax.matmul(x, w), relax.matmul(s, u)), s),
+        [[("b", b), ("", c)], [("b", b), ("", h)], [("", c), ("", 4 * h)], [("", h), ("", 4 * h)]],
+    ),
+}
+
+
+def gates_of(sums: Any, state: Any) -> Any:
+    a, b, c, d = relax.split(sums, 4, axis=1)
+    state = relax.add(relax.multiply(relax.sigmoid(a), state), relax.multiply(relax.sigmoid(b), relax.tanh(c)))
+    return relax.multiply(relax.sigmoid(d), relax.tanh(state))
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_bits_of_drawn_sizes_do_not_depend_on_the_plan(name: str) -> None:
+    """Compare 1 and 2 threads, numbers of cores, CPUs, and dynamic sizes with static ones, for sizes of 1 to 17."""
+    seed = f"{DRAW}{name}"
+    build, operands = DRAWN[name](*(random.Random(seed).choices(range(1, 18), k=5)))
+    shapes = [tuple(size for _, size in operand) for operand in operands]
+    arrays = [numpy.random.default_rng(0).normal(size=shape).astype("f4") for shape in shapes]
+    dynamic = [tuple(label or size for label, size in operand) for operand in operands]
+    strict = [("llvm{numerics=same}", shapes), ("llvm{numerics=same}", dynamic), ("llvm{cpu=x86-64-v3}", dynamic)]
+    usual = [(target, shapes) for target in (*TARGETS[:4], "llvm{cores=2}", "llvm{cores=4}")]
+    for variants in (usual, strict):
+        results = {}
+        for target, sizes in variants:
+            program = rx.compile(module_of(build, sizes), target, numerics="same" if variants is strict else None)
+            for threads in (1, 2):
+                program.threads = threads
+                results[target, str(sizes), threads] = to_numpy(program["main"](*arrays)).tobytes()
+        first = next(iter(results.values()))
+        assert [variant for variant, result in results.items() if result != first] == [], (seed, shapes)
 
 
 #: Operators with one static column, and dynamic forms of their operands.

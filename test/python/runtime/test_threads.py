@@ -298,15 +298,57 @@ def test_after_a_fork_the_child_has_threads_of_its_own(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("0 True\n", "", 0)
 
 
-def test_results_are_right_on_fewer_and_on_other_cores(tmp_path: Path) -> None:
-    """Start four threads on one core, and change the affinity between calls."""
+def test_results_are_right_while_cores_change_and_signals_come(tmp_path: Path) -> None:
+    """Run four threads on one core and on others, and call the program in the handler of a signal."""
     done = run(tmp_path, """
-        cores = sorted(os.sched_getaffinity(0))
-        for allowed in (cores[:1], cores, cores[-1:], cores):
-            os.sched_setaffinity(0, allowed)
-            assert all(works() for _ in range(3))
+        import signal, threading
+        cores, calls, is_over = sorted(os.sched_getaffinity(0)), [], []
+        def change_cores():
+            while not is_over:
+                for allowed in (cores[:1], cores, cores[-1:], cores):
+                    for thread in os.listdir("/proc/self/task"):
+                        os.sched_setaffinity(int(thread), allowed)
+        other = threading.Thread(target=change_cores)
+        other.start()
+        signal.signal(signal.SIGALRM, lambda *_: calls.append(works()))
+        signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+        assert all(works() for _ in range(200)) and calls and all(calls)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        is_over.append(True)
+        other.join()
     """)  # fmt: skip
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="system calls have other numbers")
+@pytest.mark.parametrize(
+    ("refused", "notes"),
+    [
+        ("28, 2, 18", ["the system had no more threads to give: 1 of 4 work"]),  # MADV_WIPEONFORK
+        ("204, 0, 0", []),  # sched_getaffinity
+        ("158, 0, 0x1023", []),  # ARCH_REQ_XCOMP_PERM
+    ],
+)
+def test_programs_run_if_the_system_refuses_a_call(tmp_path: Path, refused: str, notes: list[str]) -> None:
+    """Refuse a system call with a value of an argument, as containers do (seccomp)."""
+    done = run(tmp_path, f"""
+        import ctypes, struct
+        from relax_mlir.runtime import cpu, threads
+        def refuse(call, argument, value):
+            steps = [(0x20, 0, 0, 0), (0x15, 0, 3, call), (0x20, 0, 0, 16 + 8 * argument), (0x15, 0, 1, value)]
+            code = b"".join(struct.pack("HBBI", *step) for step in [*steps, (6, 0, 0, 0x50001), (6, 0, 0, 0x7FFF0000)])
+            place = ctypes.create_string_buffer(code)
+            ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)
+            program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(place))
+            assert ctypes.CDLL(None).prctl(22, 2, program, 0, 0) == 0
+        refuse({refused})
+        cpu.may_use_tiles.cache_clear()
+        program = runtime.load(sys.argv[1])
+        program.threads = 4
+        assert works() and not (({refused})[0] == 158 and cpu.may_use_tiles())
+        print([note for note in threads.notes_on_threads(4) if "system" in note])
+    """)  # fmt: skip
+    assert (done.stdout, done.stderr, done.returncode) == (f"{notes}\n", "", 0)
 
 
 @pytest.mark.parametrize("what", ["fails", "finds"])

@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.runtime import ArtifactError, cpu, to_numpy
 from relax_mlir.targets.core.registry import parse_target
+from relax_mlir.tools.compile.start import _note_on_machine
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -282,6 +283,8 @@ def test_a_program_asks_for_tiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert not cpu.may_use_tiles() and "amx-tile" not in cpu.host_features()
         with pytest.raises(ArtifactError, match=r"system does not let this process use .* for: amx-int8, amx-tile$"):
             rx.runtime.load(path)
+        note = "relax-compile: note: the code is without amx-int8, amx-tile: the system refuses them\n"
+        assert _note_on_machine("llvm") == note
         monkeypatch.setattr(cpu, "may_use_tiles", lambda: True)
         cpu.host_features.cache_clear()
         assert {"amx-tile", "amx-int8"} <= cpu.host_features()
