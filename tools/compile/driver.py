@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ... import Module, __version__
 from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
-from ...bindings.navigation import operations_in
+from ...bindings.navigation import functions_in, operations_in
 from ...compilation.device_targets import target_of_machine
 from ...compilation.options import CompileOptions
 from ...compilation.program_cache import CachedProgram, cached_program
 from ...compilation.steps import check, fit, lower_in_place, lowered_for_code, working
 from ...dialects.core.elements import print_short
 from ...frontends.front_end import front_end_named
-from ...passes.core.options import split_list
+from ...passes.core.options import quoted, split_list
+from ...passes.core.pipeline import Pipeline
 from ...passes.core.stages import Stages
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
 from ...runtime.signing import SUFFIX, private_key, sign
@@ -28,6 +29,7 @@ from ...support.disk_cache import DiskCache
 from ...support.errors import OptionError, RefusalError, RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_all, write_whole
 from ...support.plugins import load_plugin
+from ...support.registry import names_of
 from ...targets.core.code import build, find_backend, stages_of
 from ...targets.core.code_options import CodeOptions
 from ..common.command_line import (
@@ -199,6 +201,7 @@ class Compilation:
         self.progress.count += self._recording.page is not None
         with self.progress.step("import"):
             module = self._import(source)
+            self._divide(module)
         if self.options.is_measured:
             self._use_placement(module)
         # Plug-ins may change anything: their programs are keyed by the files of the model and the plug-ins only.
@@ -235,6 +238,17 @@ class Compilation:
             self._write_sources(module)
             return None
         return self._write_code(module)
+
+    def _divide(self, module: Module) -> None:
+        """Make the program of one rank, by the plug-in shard, if options or functions name a mesh."""
+        options = {name: self.arguments[name] for name in ("mesh", "specs", "sums", "network")}
+        chosen = [f"{name}={quoted(','.join(names_of(value)))}" for name, value in options.items() if value is not None]
+        if chosen or any("ccl.mesh" in function.attributes for function in functions_in(module.operation)):
+            self.has_warned = True  # programs of several ranks come with a note
+            binding = f"relax-bind-symbolic-vars{{vars={','.join(self.arguments['bind'] or ())}}}"
+            Pipeline(f"{binding},relax-localize{{{' '.join(chosen)}}}").run(module.owner)
+            self.options = replace(self.options, bind={})  # sizes of the whole program
+            self.driver.stderr.write("relax-compile: note: the program is for several ranks: relax-run starts them\n")
 
     def _use_placement(self, module: Module) -> None:
         from ...compilation.claimed_regions import with_placement  # most compilations have no measured placement

@@ -30,19 +30,7 @@ from .options import OPTIONS
 
 FORMAT = "2"
 # Options that affect the program, and options that do not. Any other option requires more than the program.
-_DECIDING = (
-    "target",
-    "O",
-    "shape",
-    "most-nodes",
-    "most-growth",
-    "bind",
-    "donate",
-    "precision",
-    "numerics",
-    "no-tuned",
-    "load-plugin",
-)
+_DECIDING = tuple("target O shape most-nodes most-growth bind donate precision numerics no-tuned load-plugin".split())
 _WITHOUT_EFFECT = frozenset({"o", "emit", "v", "traceback", "jobs", "cache-dir", "no-cache"})
 _MODELS, _PROGRAM_KEYS, _OUTPUTS = "models", "model-programs", "outputs"
 #: Kind of the entries of compilation/program_cache.py, which cannot be imported here because it imports MLIR.

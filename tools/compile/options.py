@@ -36,6 +36,10 @@ OPTIONS: dict[str, Option] = {
     "most-nodes": Option("number", _MODEL, "maximum number of nodes of a model after expansion of functions and unrolling of loops; default 100000", "count", 100_000),
     "most-growth": Option("number", _MODEL, "maximum growth of constants during import, in MiB; default 1024", "MiB", 1024),
     "bind": Option("list", _MODEL, "value or range of a symbolic size, n:8 or n:1..64; memory is planned for the largest size, and calls with other sizes fail; repeatable", "name:size"),
+    "mesh": Option("text", _MODEL, "divide the program among the ranks of this mesh, dp=2,tp=4; by default that of the model, if it has one", "axes"),
+    "specs": Option("list", _MODEL, "axes of the mesh for the dimensions of an argument or result, w1:_,tp, or a JSON file, {\"w1\": [null, \"tp\"]}; repeatable", "name:axes|file.json"),
+    "sums": Option("text", _MODEL, "sums of floats in a divided program: in one rank, with the bits of one process (same, the default), or of each rank's part (split)", "same|split", None, ("same", "split")),
+    "network": Option("text", _WATCH, "estimate the times of collectives for --report by this file of relax-run --measure-network", "file.json"),
     "trust": trust_option(_MODEL),
     "schedules": Option("text", _MODEL, "file with schedules that override the target's, for some or all kernels, as --emit=schedules writes", "file.py"),
     "donate": Option("list", _MODEL, f"{_TEXTS['donate']}; repeatable", "name"),
@@ -69,12 +73,7 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 #: Options that need no input file.
-_ALONE = (
-    "cache-info",
-    "clear-cache",
-    "list-operators",
-    "list-codegens",
-)
+_ALONE = ("cache-info", "clear-cache", "list-operators", "list-codegens")
 
 #: Long form of --list-operators.
 _LIST = re.compile(r"^--?list-(\w+)-operators$")
@@ -103,12 +102,9 @@ def parse(argv: Sequence[str]) -> Arguments:
         raise OptionError(f"expected one input file, model.onnx, model.pt2 or module.mlir, got {given}")
     if arguments["jobs"] == 0:
         raise OptionError("option --jobs expects at least 1")
-    if arguments["cache-dir"] == "":
-        raise OptionError("option --cache-dir expects a folder")
-    if arguments["schedules"] == "":
-        raise OptionError("option --schedules expects a file")
-    if arguments["tuned"] == "":
-        raise OptionError("option --tuned expects a folder")
+    for name, what in (("cache-dir", "folder"), ("schedules", "file"), ("tuned", "folder")):
+        if arguments[name] == "":
+            raise OptionError(f"option --{name} expects a {what}")
     if arguments["tuned"] and arguments["no-tuned"]:
         raise OptionError("--no-tuned uses no tuned kernels, and --tuned those of a folder: give one of them")
     if arguments["O"] > 3:

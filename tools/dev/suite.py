@@ -81,7 +81,8 @@ SUITES = {
         [
             "{torch} -m pytest test/pytorch -n {jobs} --dist worksteal",
             "{torch} -m pytest plugins/llm/test/test_transformers.py -n {jobs} --dist worksteal",
-            "{torch} -m pytest plugins/shard/test/test_engines.py -k torch",
+            "{torch} -m pytest plugins/shard/test/test_engines.py plugins/shard/test/test_trainer_ranks.py "
+            "plugins/llm/test/test_ranks.py -k torch",
         ],
         ["env-torch"],
         _DRAWN,

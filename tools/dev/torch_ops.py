@@ -24,9 +24,11 @@ from op_peers import PEERS  # noqa: E402
 from op_workers import Outcome, Task, run_all  # noqa: E402
 
 # Gradients are tested by steps of training, through torch.compile.
-MODES = ("static", "dynamic", "gradients")
+# Divided samples (op_placements.py) are checked if asked for.
+MODES = ("static", "dynamic", "gradients", "ranks", "ranks_split")
 # Dynamic sizes hardly depend on element types.
-USUAL_DTYPES = {"static": list(DTYPES), "dynamic": ["f32", "i64"], "gradients": ["f32"]}
+USUAL_DTYPES = {"static": list(DTYPES), "dynamic": ["f32", "i64"], "gradients": ["f32"],
+                "ranks": ["f32", "i64"], "ranks_split": ["f32"]}  # fmt: skip
 _REPORTED_EVERY = 30.0
 _MOST_REASONS = 60
 
@@ -85,7 +87,7 @@ def show(outcomes: list[Outcome]) -> None:
     groups: dict[tuple[str, str], list[str]] = {}
     for each in outcomes:
         for verdict, reason, _ in each.verdicts.values():
-            if verdict != "passes":
+            if verdict != "passes" or reason:
                 groups.setdefault((verdict, reason), []).append(f"{each.task.entry} {each.task.dtype} {each.task.mode}")
     ordered = sorted(groups.items(), key=lambda group: (VERDICTS.index(group[0][0]), -len(group[1]), group[0]))
     for (verdict, reason), names in ordered[:_MOST_REASONS]:
@@ -131,6 +133,8 @@ def main() -> int:
     parser.add_argument("--static", action="store_true", help="static sizes only")
     parser.add_argument("--dynamic", action="store_true", help="dynamic sizes only")
     parser.add_argument("--gradients", action="store_true", help="steps of training only")
+    parser.add_argument("--ranks", action="store_true", help="samples divided in four ways only, on four ranks")
+    parser.add_argument("--ranks-split", action="store_true", help="the same, with divided sums")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit-samples", type=int, default=USUAL_LIMIT, help="samples of an entry and a dtype")
     parser.add_argument("--limit", type=float, default=120, help="seconds for an entry and a dtype")
@@ -138,7 +142,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=ROOT / "build" / "torch-ops.json")
     parser.add_argument("--write", action="store_true", help="write the lists of what is refused")
     options = parser.parse_args()
-    modes = [mode for mode in MODES if getattr(options, mode)] or list(MODES)
+    modes = [mode for mode in MODES if getattr(options, mode)] or list(MODES[:3])
     start = time.monotonic()
     tasks = tasks_of(options.only, options.dtype, modes)
     if not tasks:

@@ -29,8 +29,6 @@ from .peer import COMPARISONS, Compared, Peer
 from .peers import peer_of
 from .timing import time_in_turns, times_against, times_text
 
-#: Function of a program that has several ranks.
-_PLAN = "relax_sharding_plan"
 #: Options that name output files.
 _WRITTEN = ("output", "profile-json", "inputs", "report")
 
@@ -62,6 +60,8 @@ class RunDriver:
     def run(self, arguments: Arguments) -> int:
         shapes = parse_shapes(arguments["shape"], known_shape)
         _check_numpy()
+        if arguments["measure-network"]:
+            return int(COMPARISONS.get("network")(self, arguments))
         path, name = arguments.files[0], arguments["function"]
         read = _files_read(arguments)
         written = {f"--{text}": arguments[text] for text in ("output", "profile-json", "trace", "inputs", "report")}
@@ -71,7 +71,7 @@ class RunDriver:
             load_plugin(plugin)
         announce(f"loading {path}")
         executable = _interpret(path, arguments["trust"]) if arguments["reference"] else _load(path, arguments)
-        if arguments["ranks"] is not None or _PLAN in executable:
+        if arguments["ranks"] is not None or "relax_sharding_plan" in executable:  # the plan of several ranks
             executable = COMPARISONS.get("ranks")(self, executable, arguments)
         if arguments["threads"] is not None:
             executable.threads = arguments["threads"]

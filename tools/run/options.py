@@ -33,6 +33,7 @@ OPTIONS: dict[str, Option] = {
     "sha256": Option("text", _INPUT, "reject the program unless this is its SHA-256", "hex"),
     "load-plugin": Option("list", _INPUT, "import this Python module or file first, to register codegens and runtimes for parts of the program; repeatable", "module"),
     "ranks": Option("text", _INPUT, "number of ranks of a sharded program, an engine (threads, mpi, torch), or both, as mpi:4; default: those of the program, as threads, or processes of mpiexec, srun or torchrun", "n|engine"),
+    "measure-network": Option("text", _TIME, "measure the exchanges of --ranks, without a program: seconds for each one and for each byte; with a file for rx.shard(network=)", "file.json", bare="-"),
     "reference": Option("flag", _INPUT, "run a model, model.onnx or module.mlir, operation by operation in numpy, as rx.reference: slow and exact", default=False),
     "trust": trust_option(_INPUT),
     "poison": Option("flag", _COMPARE, "call the program again with results and temporaries filled with NaN and other patterns, and list outputs that are unwritten or depend on the patterns, and modified inputs; the exit code is 1 if there are any", default=False),
@@ -76,7 +77,7 @@ HELP_HEAD = (
 def parse(argv: Sequence[str]) -> Arguments:
     """Parse the command line. Raise RelaxError that names the invalid argument."""
     arguments = parse_arguments(argv, OPTIONS)
-    if arguments.asks or arguments["list-devices"]:
+    if arguments.asks or arguments["list-devices"] or arguments["measure-network"]:
         return arguments
     if len(arguments.files) != 1:
         raise OptionError(

@@ -242,16 +242,20 @@ class ThreadPool:
     def __init__(self, size: int) -> None:
         self._jobs: list[SimpleQueue[Callable[[], None] | None]] = [SimpleQueue() for _ in range(size)]
         self._busy: set[int] = set()
+        self._is_closed = False
         for rank, jobs in enumerate(self._jobs):
             threading.Thread(target=_work, args=(jobs,), name=f"rank {rank}", daemon=True).start()
 
     def close(self) -> None:
         """End the threads."""
+        self._is_closed = True
         for jobs in self._jobs:
             jobs.put(None)
 
     def run(self, call: Callable[[ThreadRank], Any], timeout: float | None) -> list[Any]:
         """Call a function for each rank, and return the results. Raise the first error of a rank."""
+        if self._is_closed:
+            raise RankError("the ranks have ended: launch again")
         if self._busy:
             raise RankError(f"{ranks_text(sorted(self._busy))} did not end an earlier call, which failed: launch again")
         ranks, ended = Threads(len(self._jobs), timeout), SimpleQueue[int]()
@@ -280,7 +284,8 @@ class ThreadPool:
         self._busy = set(range(ranks.size))
         try:
             while self._busy:
-                limit = self.GRACE if ranks.failure else ranks.timeout
+                # A rank that waits in a collective has the better sentence, so it gets the time to say it.
+                limit = self.GRACE if ranks.failure else None if ranks.timeout is None else ranks.timeout + self.GRACE
                 self._busy.remove(ended.get(timeout=limit if len(self._busy) < ranks.size else None))
         except Empty:
             missing = ranks_text(sorted(self._busy))

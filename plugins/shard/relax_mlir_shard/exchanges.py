@@ -109,15 +109,20 @@ def _all_reduce(engine: Transport, x: Array, out: Array, *, groups: Sequence[int
         engine.exchange(_split_groups(groups, group_size), piece, partial(_accumulate, kind, out=result))
 
 
+def gathered_blocks(shape: Sequence[int], axis: int, itemsize: int, piece: int) -> tuple[int, int, int, int]:
+    """Return the rows and columns of a part for all_gather, and the rows and columns of a block that moves at once."""
+    rows, columns = prod(shape[: axis % len(shape)]), prod(shape[axis % len(shape) :])
+    width = min(max(piece // itemsize, 1), max(columns, 1))
+    return rows, columns, max(piece // itemsize // width, 1), width
+
+
 def _all_gather(
     engine: Transport, x: Array, out: Array, *, groups: Sequence[int], group_size: int, axis: int, size: int
 ) -> None:
     """Join the parts: in rows of the dimensions in front of the axis, each has some columns."""
     divided = _split_groups(groups, group_size)
-    rows, columns = prod(x.shape[: axis % x.ndim]), prod(x.shape[axis % x.ndim :])
+    rows, columns, height, width = gathered_blocks(x.shape, axis, x.itemsize, engine.piece)
     source, target = x.reshape(rows, columns), out.reshape(rows, prod(out.shape[axis % x.ndim :]))
-    width = min(max(engine.piece // x.itemsize, 1), max(columns, 1))
-    height = max(engine.piece // x.itemsize // width, 1)
 
     def join(row: int, column: int, parts: Sequence[Array]) -> None:
         for index, array in enumerate(parts):

@@ -2,7 +2,7 @@
 """Sharding rules: the dimensions of an operator's operands and results that can be divided together.
 
 A rule is a line such as `mk,kn->mn`: one letter for each dimension, a term for each operand and result. Letters that no
-result has are sums, or `| k: max`. A `.` is a dimension that every rank needs as a whole, an empty term an operand or
+result has are sums, or `| k: max`. A `_` is a dimension that every rank needs as a whole, an empty term an operand or
 result without dimensions. `...` in front are leading dimensions, which broadcast. Dimensions of a letter with
 `| k: outer` may have different sizes, when a part of one has the elements of the same part of the others.
 """
@@ -29,7 +29,7 @@ Rule: TypeAlias = "str | Callable[[Any], str]"
 Place: TypeAlias = tuple[int, int]
 
 _OUTER = "outer"
-_TERM = re.compile(r"(\.\.\.)?([A-Za-z.]*)")
+_TERM = re.compile(r"(\.\.\.)?([A-Za-z_]*)")
 _rules: dict[str, Rule] = {}
 
 
@@ -130,13 +130,14 @@ def _letters(term: str, shape: Sequence[Dim], text: str, name: str) -> list[tupl
             f"sharding rule '{text}' of {name}: the term '{term}' is for {len(letters)} dimensions, got {len(shape)}"
         )
     names = [str(ahead - index) for index in range(ahead)] + list(letters)
-    return [(name, index) for index, name in enumerate(names) if name != "."]
+    return [(name, index) for index, name in enumerate(names) if name != "_"]
 
 
 def _factor(
     letter: str, places: Sequence[Place], shapes: Sequence[Sequence[Dim]], count: int, kinds: Mapping[str, str]
 ) -> ShardingFactor | None:
     sizes = {shapes[value][dimension] for value, dimension in places}
+    is_result = any(value >= count for value, _ in places)
     if letter.isdigit() or len(sizes) > 1:
         # A dimension of size 1 broadcasts: every rank has it.
         places = [(value, dimension) for value, dimension in places if shapes[value][dimension] != 1]
@@ -144,5 +145,8 @@ def _factor(
     kind = kinds.get(letter, "sum")
     if not sizes or None in sizes or (len(sizes) > 1 and kind != _OUTER):
         return None
-    has_result = any(value >= count for value, _ in places)
-    return ShardingFactor(tuple(places), tuple(sizes), "" if has_result else kind)
+    if is_result != any(value >= count for value, _ in places):
+        return None  # a result of size 1 depends on all parts
+    if not is_result and kind == _OUTER:
+        return None  # without a result nothing combines the parts
+    return ShardingFactor(tuple(places), tuple(sizes), "" if is_result else kind)

@@ -8,14 +8,18 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy
 from relax_mlir.runtime import Executable
-from relax_mlir.runtime.arrays import to_numpy
+from relax_mlir.runtime.arrays import tensor, to_numpy
+from relax_mlir.runtime.call_structure import StructuredFunction
+from relax_mlir.runtime.errors import UnsupportedArray
+from relax_mlir.runtime.results import maker_of
 from relax_mlir.runtime.threads import usable_cores
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.files import hidden_sibling
@@ -23,17 +27,10 @@ from relax_mlir.support.suggest import suggest
 
 from . import exchanges
 from .checkpoints import StoredTensor, copy_rows, read_index, reserve_file, safetensors_header
+from .engine_choice import choose_engine, join_processes
 from .engines import Array, RankError, ThreadPool, describe_array, using
 from .mesh import Mesh, Sharding
-from .mpi import MpiRank
 from .shard import PLAN
-from .torch_group import TorchRank
-
-#: Engines of several processes. With "threads", all ranks are threads of this process.
-_PROCESSES: dict[str, Callable[[float | None], Any]] = {"mpi": MpiRank, "torch": TorchRank}
-_ENGINES = ("threads", *_PROCESSES)
-#: Variables of mpiexec (MPICH and Open MPI), srun and torchrun with the number of processes.
-_LAUNCHERS = {"mpi": ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"), "torch": ("WORLD_SIZE",)}
 
 
 class _PlannedTensor(NamedTuple):
@@ -69,7 +66,9 @@ class Launched(ABC):
         self._plan = plan_of(program)
         self._mesh = Mesh(tuple(self._plan["mesh"].items()))
         self._function = self._plan["function"]
-        self._main = program[self._function]
+        main = program[self._function]
+        self._structured = main if isinstance(main, StructuredFunction) else None
+        self._main = main if self._structured is None else self._structured.flat
         self._arguments = dict(
             zip(self._plan["names"], map(_PlannedTensor.from_plan, self._plan["arguments"]), strict=True)
         )
@@ -81,6 +80,16 @@ class Launched(ABC):
             )
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
+        """Return a function with the model's arguments and results: containers, as in one process."""
+        call = self.flat(name)
+        if self._structured is None:
+            return call
+        function = copy(self._structured)
+        vars(function)["flat"] = call
+        return function
+
+    def flat(self, name: str) -> Callable[..., Any]:
+        """Return the function of individual tensors."""
         if name != self._function:
             raise OptionError(f"rx.launch: '{name}' is not divided, only '{self._function}' is")
         return self._call
@@ -124,29 +133,34 @@ class Launched(ABC):
     def divide(self, name: str, array: Any) -> RankParts:
         """Return the parts of an argument, for many calls: weights are divided once."""
         if name not in self._arguments:
-            raise OptionError(f"'{self._function}' has no argument '{name}'{suggest(name, self._arguments)}")
-        whole = to_numpy(array)
+            raise OptionError(f"'{self._function}' has no argument '{name}'{suggest(str(name), self._arguments)}")
+        try:
+            whole = to_numpy(array)
+        except UnsupportedArray as error:
+            raise OptionError(f"argument '{name}': {error}") from None
         self._check(name, whole.shape)
         return RankParts({rank: self._part(name, whole, rank) for rank in self._own_ranks()})
 
-    def load(self, path: str) -> dict[str, RankParts]:
+    def load(self, path: str | os.PathLike[str]) -> dict[str, RankParts]:
         """Return the arguments that a .safetensors or .npz file has, by name. Ranks read their parts only."""
+        path = os.fspath(path)
         stored = read_index(path)
         tensors = {name: stored[name] for name in self._arguments if name in stored}
         if not tensors:
             raise OptionError(f"'{path}' has none of the arguments {', '.join(self._arguments)}")
-        for name, tensor in tensors.items():
-            self._check(name, tensor.shape)
+        for name, array in tensors.items():
+            self._check(name, array.shape)
         return {
             name: RankParts({rank: self._read(path, name, tensor, rank) for rank in self._own_ranks()})
             for name, tensor in tensors.items()
         }
 
-    def save(self, path: str, tensors: Mapping[str, Any]) -> None:
+    def save(self, path: str | os.PathLike[str], tensors: Mapping[str, Any]) -> None:
         """Write arguments, whole or divided, to a .safetensors file: whole tensors, for any number of ranks.
 
         Ranks write their parts to one file, which the machines must share. A file at the path stays if one fails.
         """
+        path = os.fspath(path)
         if not path.endswith(".safetensors"):
             raise OptionError(f"'{path}' must end with .safetensors")
         divided = {
@@ -154,7 +168,7 @@ class Launched(ABC):
         }
         kinds = {name: self._whole_kind(name, parts) for name, parts in divided.items()}
         header, stored, size = safetensors_header(kinds)
-        temporary = self._together(lambda: hidden_sibling(path))
+        temporary = self._together(path, lambda: hidden_sibling(path))
 
         def write() -> str:
             for name, parts in divided.items():
@@ -163,20 +177,20 @@ class Launched(ABC):
             return ""
 
         try:
-            self._together(lambda: reserve_file(temporary, header, size) if self.is_first else "")
-            self._together(write)
-            self._together(lambda: os.replace(temporary, path) if self.is_first else None)
+            self._together(path, lambda: reserve_file(temporary, header, size) if self.is_first else "")
+            self._together(path, write)
+            self._together(path, lambda: os.replace(temporary, path) if self.is_first else None)
         finally:
             if self.is_first:
                 with suppress(OSError):
                     os.unlink(temporary)
 
-    def _together(self, action: Callable[[], str | None]) -> str:
-        """Do something on each rank, and return the value of rank 0. Raise an error of a rank on all ranks."""
+    def _together(self, path: str, action: Callable[[], str | None]) -> str:
+        """Write on each rank, and return the value of rank 0. Raise an error of a rank on all ranks."""
         try:
             return action() or ""
         except OSError as error:
-            raise OptionError(f"cannot write '{error.filename2 or error.filename}': {error.strerror}") from None
+            raise OptionError(f"cannot write '{path}': {error.strerror}") from None
 
     def _read(self, path: str, name: str, tensor: StoredTensor, rank: int) -> Array:
         whole = tensor.map(path)
@@ -211,8 +225,12 @@ class Launched(ABC):
         """Return the ranks in this process."""
 
     @abstractmethod
-    def _results(self, parts: Mapping[int, Sequence[Array]]) -> list[Array]:
-        """Call the program for each rank of this process, and return whole results."""
+    def join_result(self, index: int, result: RankParts) -> Array:
+        """Return a whole result of `run_parts`."""
+
+    @abstractmethod
+    def _results(self, parts: Mapping[int, Sequence[Array]]) -> dict[int, list[Array]]:
+        """Call the program for each rank of this process, and return the parts of its results."""
 
     def _part(self, name: str, whole: Array, rank: int) -> Array:
         part = part_of_rank(whole, self._arguments[name].sharding, self._mesh, rank)
@@ -233,10 +251,18 @@ class Launched(ABC):
                     f"argument '{name}': its size {size} along dimension {axis} has no {count} equal parts"
                 )
 
-    def _call(self, *arguments: Any, **named: Any) -> Any:
+    def run_parts(self, *arguments: Any, **named: Any) -> list[RankParts]:
+        """Call the function, and return the parts of its results: arguments of later calls, divided alike."""
         divided = self._divide_arguments(arguments, named)
         parts = {rank: [divided[name].arrays[rank] for name in self._arguments] for rank in self._own_ranks()}
         results = self._results(parts)
+        return [RankParts(dict(zip(results, values, strict=True))) for values in zip(*results.values(), strict=True)]
+
+    def _call(self, *arguments: Any, **named: Any) -> Any:
+        results = [self.join_result(*result) for result in enumerate(self.run_parts(*arguments, **named))]
+        make = maker_of(next((value for value in (*arguments, *named.values()) if hasattr(value, "__dlpack__")), None))
+        if make is not to_numpy:
+            results = [make(tensor(value)) for value in results]
         return results[0] if len(results) == 1 else tuple(results)
 
     def _divide_arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, RankParts]:
@@ -262,7 +288,7 @@ class Launched(ABC):
         results = self._main(*parts)
         return [to_numpy(value) for value in (results if isinstance(results, tuple) else (results,))]
 
-    def _join_result(self, index: int, parts: Sequence[Array]) -> Array:
+    def _join_parts(self, index: int, parts: Sequence[Array]) -> Array:
         return join_parts(parts, self._returned[index].sharding, self._mesh, self._returned[index].sizes)
 
 
@@ -285,10 +311,12 @@ class _OnThreads(Launched):
     def _own_ranks(self) -> Sequence[int]:
         return range(self.ranks)
 
-    def _results(self, parts: Mapping[int, Sequence[Array]]) -> list[Array]:
+    def join_result(self, index: int, result: RankParts) -> Array:
+        return self._join_parts(index, list(result.arrays.values()))
+
+    def _results(self, parts: Mapping[int, Sequence[Array]]) -> dict[int, list[Array]]:
         with self._lock:
-            results = self._pool.run(lambda engine: self._run(parts[engine.rank]), self._timeout)
-        return [self._join_result(index, value) for index, value in enumerate(zip(*results, strict=True))]
+            return dict(enumerate(self._pool.run(lambda engine: self._run(parts[engine.rank]), self._timeout)))
 
 
 class _InProcesses(Launched):
@@ -322,10 +350,10 @@ class _InProcesses(Launched):
     def _own_ranks(self) -> Sequence[int]:
         return (self._engine.rank,)
 
-    def _together(self, action: Callable[[], str | None]) -> str:
+    def _together(self, path: str, action: Callable[[], str | None]) -> str:
         value, error = "", ""
         try:
-            value = super()._together(action)
+            value = super()._together(path, action)
         except OptionError as problem:
             error = str(problem)
         texts = [json.loads(text) for text in self._engine.agree(json.dumps([value, error]).encode())]
@@ -378,23 +406,28 @@ class _InProcesses(Launched):
                         f"{theirs[name]}: pass the same arguments to all ranks"
                     )
 
-    def _results(self, parts: Mapping[int, Sequence[Array]]) -> list[Array]:
+    def _results(self, parts: Mapping[int, Sequence[Array]]) -> dict[int, list[Array]]:
+        with self._failing(), using(self._engine):
+            return {self._engine.rank: self._run(parts[self._engine.rank])}
+
+    def join_result(self, index: int, result: RankParts) -> Array:
+        (own,), joined = result.arrays.values(), []
+        if not any(self._returned[index].sharding):
+            return own
+        with self._failing():
+            self._engine.exchange(
+                self._everyone, own, lambda parts: joined.append(self._join_parts(index, parts).copy())
+            )
+        return joined[0]
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Tell all ranks about an error."""
         try:
-            with using(self._engine):
-                results = self._run(parts[self._engine.rank])
-            return [self._whole_result(index, value) for index, value in enumerate(results)]
+            yield
         except BaseException as error:
             self._engine.fail(error)
             raise
-
-    def _whole_result(self, index: int, value: Array) -> Array:
-        if not any(self._returned[index].sharding):
-            return value
-        joined: list[Array] = []
-        self._engine.exchange(
-            self._everyone, value, lambda parts: joined.append(self._join_result(index, parts).copy())
-        )
-        return joined[0]
 
 
 def launch(
@@ -408,27 +441,18 @@ def launch(
     `timeout` limits the seconds that a rank waits for others; None waits without a limit. A group of
     torch.distributed has a limit of its own.
     """
-    chosen = engine or engine_of_launcher()[0]
-    if chosen not in _ENGINES:
-        raise OptionError(
-            f"rx.launch: no engine '{chosen}'{suggest(chosen, _ENGINES)}; there are {', '.join(_ENGINES)}"
-        )
+    chosen = choose_engine(engine, "rx.launch")
+    if timeout is not None and not (isinstance(timeout, (int, float)) and timeout >= 0):
+        raise OptionError(f"rx.launch: timeout is a number of seconds, or None, got {timeout!r}")
     if chosen == "threads":
         return _OnThreads(program, ranks, timeout)
-    return _InProcesses(program, ranks, _PROCESSES[chosen](timeout))
-
-
-def engine_of_launcher() -> tuple[str, str]:
-    """Return the engine of the program that started this process, and the variable that tells."""
-    for engine, names in _LAUNCHERS.items():
-        for name in names:
-            if os.environ.get(name, "1") not in ("", "0", "1"):
-                return engine, f"{name}={os.environ[name]}"
-    return "threads", ""
+    return _InProcesses(program, ranks, join_processes(chosen, timeout))
 
 
 def plan_of(program: Executable) -> dict[str, Any]:
     """Return the plan of a sharded program. Raise OptionError for another program."""
+    if not isinstance(program, Executable):
+        raise OptionError(f"rx.launch: expected a program of rx.compile, got {type(program).__name__}")
     if PLAN not in program:
         raise OptionError("rx.launch: the program has no plan for several ranks: divide its module with rx.shard first")
     plan: dict[str, Any] = json.loads(to_numpy(program[PLAN]()).tobytes())

@@ -20,6 +20,7 @@ Groups: TypeAlias = tuple[tuple[int, ...], ...]
 _NAME = re.compile(r"[A-Za-z]\w*")
 #: Dimension that no axis divides, as text.
 _WHOLE = "_"
+_MOST_RANKS = 1 << 16
 
 
 class Mesh(NamedTuple):
@@ -30,11 +31,15 @@ class Mesh(NamedTuple):
     @staticmethod
     def from_sizes(sizes: Mapping[str, int]) -> Mesh:
         """Return the mesh with these sizes by axis. Raise OptionError for names and sizes that are none."""
+        if not isinstance(sizes, Mapping):
+            raise OptionError(f"mesh: expected a number of ranks by axis, such as {{'dp': 2}}, got {sizes!r}")
         for name, size in sizes.items():
             if not (isinstance(name, str) and _NAME.fullmatch(name)):
                 raise OptionError(f"mesh: an axis has a name such as 'dp', got {name!r}")
             if isinstance(size, bool) or not isinstance(size, int) or size < 1:
                 raise OptionError(f"mesh: axis '{name}' needs a number of ranks, 1 or more, got {size!r}")
+        if prod(sizes.values()) > _MOST_RANKS:
+            raise OptionError(f"mesh: it has {prod(sizes.values())} ranks, and {_MOST_RANKS} are possible")
         return Mesh(tuple(sizes.items()))
 
     @staticmethod
@@ -48,6 +53,8 @@ class Mesh(NamedTuple):
             if name in sizes:
                 raise OptionError(f"mesh '{text}': axis '{name}' occurs twice")
             sizes[name] = int(size)
+        if not sizes:
+            raise OptionError(f"mesh '{text}': write axes and sizes as dp=2,tp=4")
         return Mesh.from_sizes(sizes)
 
     def __str__(self) -> str:

@@ -3,19 +3,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple, TypeAlias
 
 from relax_mlir.bindings.ir import Operation, Value
+from relax_mlir.bindings.navigation import use_count
 from relax_mlir.dialects.core.codec import decode
+from relax_mlir.dialects.core.dialect import row_of
 from relax_mlir.dialects.core.infos import TensorInfo, is_float
 from relax_mlir.dialects.core.symbols import Dim, SymExpr, equal
 
 from . import relax_rules  # noqa: F401  # registers the rules of this project's operators
 from .factors import ShardingFactor, factors_of, shape_of
 from .mesh import Mesh, Sharding, whole
+
+#: Patterns of operators. Kernels of anchors have the maps behind them, or sums the maps and moves before them.
+_MAPS, _MOVE, _SUM = ("elemwise", "broadcast"), "injective", "comm_reduce"
+_ANCHORS = ("out_ewise_fusable", _SUM)
+#: Patterns of operators with sums.
+_ACROSS = (*_ANCHORS, "")
+#: Names of operators that compute each head alike.
+_OF_HEADS = re.compile("attention|pages")
+#: Sums that have another pattern.
+_COLLAPSING = ("relax.collapse_sum_like", "relax.collapse_sum_to")
 
 
 class FactoredOperation(NamedTuple):
@@ -25,11 +38,27 @@ class FactoredOperation(NamedTuple):
     values: tuple[Value, ...]
     shapes: tuple[tuple[Dim, ...], ...]
     factors: tuple[ShardingFactor, ...] | None
+    #: Factors along which the only user adds the result. One process rounds a product and its sum together.
+    added: frozenset[ShardingFactor] = frozenset()
 
     def divides(self, factor: ShardingFactor, plan: ShardingPlan) -> bool:
         """Return True if ranks may have parts of a factor: no result depends on two parts, or parts may be combined."""
         is_rounded = factor.kind in ("sum", "prod") and is_float(element_of(self.values[-1]))
-        return not (plan.keeps_sums and is_rounded)
+        return not (plan.keeps_sums and (is_rounded or factor in self.added))
+
+    def keeps_order(self, factor: ShardingFactor, axes: Sequence[str], plan: ShardingPlan) -> bool:
+        """Return False if sums run across a dimension with parts of one element, in an order of their own."""
+        row = row_of(self.operation.opview)
+        is_across = row is not None and row.pattern in _ACROSS and not _OF_HEADS.search(row.name)
+        if not plan.keeps_sums or not is_across or any(size != plan.mesh.count(axes) for size in factor.sizes):
+            return True
+        results = {place for other in self.factors or () if not other.kind for place in other.places}
+        operands = [place for place in factor.places if place[0] < len(self.operation.operands)]
+        return all(
+            (value, before) in results or self.shapes[value][before] == 1
+            for value, dimension in operands
+            for before in range(dimension)
+        )
 
     def count(self, index: int) -> int:
         """Return the number of elements of a value as far as it is known."""
@@ -104,7 +133,7 @@ def _propagate(step: FactoredOperation, plan: ShardingPlan) -> bool:
     changed = False
     for factor in step.factors or ():
         axes = next(iter(_candidates(step, factor, plan)), ()) if step.divides(factor, plan) else ()
-        if axes and plan.can_divide(factor, axes):
+        if axes and plan.can_divide(factor, axes) and step.keeps_order(factor, axes, plan):
             for place, dimension in factor.places:
                 changed |= _give(step.values[place], dimension, axes, plan)
     return changed
@@ -144,7 +173,7 @@ def chosen_axes(step: FactoredOperation, plan: ShardingPlan, have: Mapping[Value
     used: set[str] = set()
     for _, index, axes in sorted(weighed):
         is_free = not chosen[index] and used.isdisjoint(axes)
-        if is_free and plan.can_divide(factors[index], axes):
+        if is_free and plan.can_divide(factors[index], axes) and step.keeps_order(factors[index], axes, plan):
             chosen[index] = axes
             used |= set(axes)
     return chosen
@@ -162,10 +191,59 @@ def required_sharding(step: FactoredOperation, chosen: Sequence[tuple[str, ...]]
 
 def steps_of(operations: Collection[Operation]) -> list[FactoredOperation]:
     """Return the operations with their factors."""
-    steps = []
-    for operation in operations:
-        factors = None if len(operation.regions) else factors_of(operation)
-        values = (*operation.operands, *operation.results)
-        shapes = tuple(shape_of(value) for value in values)
-        steps.append(FactoredOperation(operation, values, shapes, None if factors is None else tuple(factors)))
+    steps = [_read_step(operation) for operation in operations]
+    anchored: set[Value] = set()
+    for step in steps:
+        if _pattern(step) in _ANCHORS or (_pattern(step) in _MAPS and _continues(step, anchored)):
+            anchored.update(step.operation.results)
+    uses: dict[Value, list[set[int]]] = {}
+    for index, step in reversed(list(enumerate(steps))):
+        steps[index] = step = step._replace(added=_added_factors(step, uses, anchored))
+        for place, value in enumerate(step.operation.operands):
+            uses.setdefault(value, []).append(_added_dimensions(step, place))
     return steps
+
+
+def _read_step(operation: Operation) -> FactoredOperation:
+    factors = None if len(operation.regions) else factors_of(operation)
+    values = (*operation.operands, *operation.results)
+    shapes = tuple(shape_of(value) for value in values)
+    return FactoredOperation(operation, values, shapes, None if factors is None else tuple(factors))
+
+
+def _pattern(step: FactoredOperation) -> str:
+    row = row_of(step.operation.opview)
+    return _SUM if step.operation.name in _COLLAPSING else row.pattern if row else ""
+
+
+def _continues(step: FactoredOperation, anchored: Collection[Value]) -> bool:
+    """Return True if a kernel that ends with an operand computes the result, too."""
+    result = step.shapes[-1]
+    return any(
+        value in anchored and use_count(value) == 1 and shape == result
+        for value, shape in zip(step.operation.operands, step.shapes, strict=False)
+    )
+
+
+def _added_factors(
+    step: FactoredOperation, uses: Mapping[Value, Sequence[set[int]]], anchored: Collection[Value]
+) -> frozenset[ShardingFactor]:
+    """Return the factors along which all users add the result, if one kernel computes it and the sums."""
+    result = step.values[-1]
+    if _pattern(step) not in (*_MAPS, _MOVE) or result in anchored or len(uses.get(result, ())) != use_count(result):
+        return frozenset()
+    dimensions = set.intersection(*uses[result]) if uses.get(result) else set()
+    last = len(step.values) - 1
+    return frozenset(
+        factor for factor in step.factors or () if {(last, axis) for axis in dimensions} & {*factor.places}
+    )
+
+
+def _added_dimensions(step: FactoredOperation, index: int) -> set[int]:
+    """Return the dimensions of an operand along which a sum in the same kernel adds its elements."""
+    if _pattern(step) != _SUM:
+        return {axis for factor in step.added for place, axis in factor.places if place == index}
+    if step.factors is None or index or not is_float(element_of(step.values[-1])):
+        return set()
+    others = {place for factor in step.factors if factor.kind != "sum" for place in factor.places}
+    return {axis for axis in range(len(step.shapes[0])) if (0, axis) not in others}

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import lcm
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any
 
 from relax_mlir.bindings.ir import Operation, Value
 from relax_mlir.bindings.mlir import ir
@@ -15,15 +16,18 @@ from relax_mlir.dialects import relax
 from relax_mlir.dialects.core.codec import decode, encode
 from relax_mlir.dialects.core.dialect import row_of
 from relax_mlir.dialects.core.infos import TensorInfo
+from relax_mlir.dialects.core.ir_attributes import SYMBOL_LIMITS, SYMBOL_RANGES
+from relax_mlir.dialects.core.size_bounds import symbol_limits, symbol_ranges
 from relax_mlir.dialects.core.substitute import substitute
 from relax_mlir.dialects.core.symbols import Dim, SymExpr, ceildiv, sym
-from relax_mlir.passes.core.base import Pass
-from relax_mlir.passes.core.registry import register_pass
-from relax_mlir.passes.graph.params.signature import changing_copy, graph_function, state_type
+from relax_mlir.dialects.core.work import work_of
+from relax_mlir.dialects.relax.function_attributes import argument_names
+from relax_mlir.passes.core.journal import Journal
+from relax_mlir.passes.graph.params.signature import state_type
 from relax_mlir.support.errors import OptionError
 
 from .collectives import VIEW, ccl
-from .explanation import CollectiveUse, Explanation
+from .explanation import CollectiveUse, Explanation, MoveReason, place_of_operation
 from .factors import shape_of
 from .mesh import Mesh, Sharding, parse, show, whole
 from .planner import (
@@ -43,41 +47,22 @@ SHARDING = "ccl.sharding"
 MESH = "ccl.mesh"
 
 
-@register_pass
-@dataclass(frozen=True)
-class Localize(Pass):
-    """Turn a function into the program of one rank of a mesh, by the shardings of its arguments and results."""
-
-    name: ClassVar[str] = "relax-localize"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("ccl",)
-
-    #: Axes and sizes: mesh=dp=2,tp=4. Default: that of the function.
-    mesh: str = ""
-    #: Function to divide.
-    function: str = "main"
-    #: `same`: results have the bits of one process, since no float's sum is divided. `split`: partial sums.
-    sums: str = "same"
-
-    def __post_init__(self) -> None:
-        if self.sums not in ("same", "split"):
-            raise OptionError(f"pass '{self.name}': sums must be same or split, got '{self.sums}'")
-
-    def run(self, op: Operation) -> None:
-        what = f"pass '{self.name}'"
-        function = graph_function(op, self.function, what)
-        annotated = function.attributes[MESH].value if MESH in function.attributes else ""
-        mesh = Mesh.parse(self.mesh or annotated)
-        if not mesh.axes:
-            raise OptionError(f"{what}: @{self.function} has no mesh: mesh=dp=2,tp=4")
-        with changing_copy(function, what) as copy:
-            localize(copy, mesh, keeps_sums=self.sums == "same")
+def localize(function: Operation, explanation: Explanation, *, keeps_sums: bool, planner: Planner = propagate) -> None:
+    """Turn a function into the program of one rank, in place, and explain the program."""
+    _Localizer(function, explanation.mesh, keeps_sums, planner, explanation).run()
 
 
-def localize(function: Operation, mesh: Mesh, *, keeps_sums: bool, planner: Planner = propagate) -> Explanation:
-    """Turn a function into the program of one rank, in place, and tell what it moves."""
-    localizer = _Localizer(function, mesh, keeps_sums, planner)
-    localizer.run()
-    return localizer.explanation
+def explain_operations(
+    function: Operation, explanation: Explanation, reasons: Mapping[Value, MoveReason] = MappingProxyType({})
+) -> None:
+    """Add the collectives and the arithmetic of a rank's program to its explanation."""
+    for operation in operations_in(function):
+        dialect, _, kind = operation.name.partition(".")
+        if dialect == "ccl" and kind not in ("part", "view"):
+            reason = reasons.get(operation.results[0]) or MoveReason.from_user(operation, "the program has it")
+            explanation.moves.append(CollectiveUse(operation, reason, explanation.network))
+        flops = work_of(operation.opview).flops
+        explanation.flops += flops if isinstance(flops, int) else 0
 
 
 @dataclass
@@ -86,7 +71,9 @@ class _Localizer:
     mesh: Mesh
     keeps_sums: bool
     planner: Planner
-    explanation: Explanation = field(default_factory=Explanation)
+    explanation: Explanation
+    #: Reasons for the results of collectives.
+    reasons: dict[Value, MoveReason] = field(default_factory=dict)
     #: Sharding of each value of the new program, and the parts that exist of it.
     have: dict[Value, Sharding] = field(default_factory=dict)
     parts: dict[tuple[Value, Sharding], Value] = field(default_factory=dict)
@@ -128,6 +115,19 @@ class _Localizer:
         annotate_values(self.function, "res_attrs", target)
         self.function.attributes[MESH] = ir.StringAttr.get(str(self.mesh), self.function.context)
         state_type(self.function)
+        self._explain()
+
+    def _explain(self) -> None:
+        explain_operations(self.function, self.explanation, self.reasons)
+        if Journal.active() is None:
+            return
+        body = body_of(self.function)
+        values = [(name, "", value) for name, value in zip(argument_names(self.function), body.arguments, strict=True)]
+        for operation in operations_of(body):
+            values += [(operation.name, place_of_operation(operation), value) for value in operation.results]
+        for name, place, value in values:
+            if value in self.have and self._shape(value):
+                self.explanation.add_value(name, place, value, self._shape(value), self.have[value])
 
     def _propagate(self, plan: ShardingPlan, steps: Sequence[FactoredOperation], arguments: Sequence[Value]) -> None:
         """Extend the plan, from the start whenever an argument without a spec turns out to be better as a whole."""
@@ -204,7 +204,19 @@ class _Localizer:
                         )
                     counts[str(size)] = lcm(counts.get(str(size), 1), self.mesh.count(axes))
         substitute(self.function, {name: sym(name) * count for name, count in counts.items()})
+        self._divide_ranges(counts)
         return frozenset(counts)
+
+    def _divide_ranges(self, counts: Mapping[str, int]) -> None:
+        """Write the ranges and limits of symbols for the sizes of parts."""
+        ranges = {SYMBOL_RANGES: symbol_ranges(self.function), SYMBOL_LIMITS: symbol_limits(self.function)}
+        for attribute, entries in ranges.items():
+            parts = {}
+            for name, (least, most) in entries.items():
+                count = counts.get(name, 1)
+                parts[name] = ir.DenseI64ArrayAttr.get([-(-least // count), most // count], self.function.context)
+            if parts:
+                self.function.attributes[attribute] = ir.DictAttr.get(parts, self.function.context)
 
     # ---- operations ----
 
@@ -274,11 +286,7 @@ class _Localizer:
             for owner, number in users:
                 owner.operands[number] = combined
             self.shapes[combined], self.have[combined] = self.shapes[value], self.have[value]
-            self.explanation.add(
-                CollectiveUse(
-                    "all_reduce", operation, f"parts of its {kind} are combined", combined, self.mesh.count(axes)
-                )
-            )
+            self.reasons[combined] = MoveReason.from_user(operation, f"parts of its {kind} are combined")
 
     # ---- moves ----
 
@@ -309,12 +317,12 @@ class _Localizer:
                 value = ccl.all_to_all(value, split_axis=other, concat_axis=source, **self._groups(gone))
                 now[source], now[other] = kept[source], target[other]
                 kept[other] = target[other]
-                self._tell("all_to_all", value, gone, user)
+                self._tell(value, gone, user)
         for axis, have in enumerate(now):
             for gone in reversed(self._moves(have, len(kept[axis]), shape[axis])):
                 now[axis] = now[axis][: -len(gone)]
                 value = self._all_gather(value, axis, gone, now[axis], shape[axis])
-                self._tell("all_gather", value, gone, user)
+                self._tell(value, gone, user)
         for axis, want in enumerate(target):
             for new in self._moves(want, len(now[axis]), shape[axis]):
                 value = ccl.part(value, axis=axis, **self._groups(new))
@@ -342,12 +350,8 @@ class _Localizer:
         groups = self.mesh.groups(axes)
         return {"groups": [rank for group in groups for rank in group], "group_size": len(groups[0])}
 
-    def _tell(self, kind: str, value: Value, axes: Sequence[str], user: Operation) -> None:
-        self.explanation.add(
-            CollectiveUse(
-                kind, user, f"it needs the dimension that {'+'.join(axes)} divides", value, self.mesh.count(axes)
-            )
-        )
+    def _tell(self, value: Value, axes: Sequence[str], user: Operation) -> None:
+        self.reasons[value] = MoveReason.from_user(user, f"it needs the dimension that {'+'.join(axes)} divides")
 
 
 def annotate_values(function: Operation, name: str, shardings: Sequence[Sharding | None]) -> None:

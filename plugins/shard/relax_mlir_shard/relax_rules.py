@@ -13,9 +13,9 @@ from .factors import register_sharding, shape_of
 
 
 def _letters(rank: int, whole: Iterable[int] = ()) -> str:
-    """Return a letter for each dimension, and `.` for dimensions that every rank needs as a whole."""
+    """Return a letter for each dimension, and `_` for dimensions that every rank needs as a whole."""
     blocked = {axis % rank for axis in whole} if rank else set()
-    return "".join("." if axis in blocked else ascii_letters[axis] for axis in range(rank))
+    return "".join("_" if axis in blocked else ascii_letters[axis] for axis in range(rank))
 
 
 def _axis_rule(op: Any) -> str:
@@ -29,7 +29,7 @@ def _norm_rule(op: Any) -> str:
     """Return the rule of norms over `axes`. Scales have these dimensions."""
     rank = len(shape_of(op.operands[0]))
     letters = _letters(rank, [*op.axes, *([op.channel_axis] if hasattr(op, "channel_axis") else [])])
-    scales = ["." * len(shape_of(value)) for value in list(op.operands)[1:]]
+    scales = ["_" * len(shape_of(value)) for value in list(op.operands)[1:]]
     return ",".join([letters, *scales]) + "->" + letters
 
 
@@ -45,7 +45,7 @@ def _reduction_rule(kind: str) -> Callable[[Any], str]:
         }
         letters = _letters(rank, () if kind else axes)
         dims = [
-            ("." if dimension in axes else letters[dimension])
+            ("_" if dimension in axes else letters[dimension])
             for dimension in range(rank)
             if dimension not in axes or op.keepdims
         ]
@@ -89,7 +89,7 @@ def _reshape_rule(op: Any) -> str:
     """Divide the dimensions with equal numbers of elements in front of them: their parts have the same elements."""
     before, after = shape_of(op.operands[0]), shape_of(op.result)
     fronts = {product(after[:at]): at for at, size in enumerate(after) if size != 1}
-    left, right, outer = ["."] * len(before), ["."] * len(after), []
+    left, right, outer = ["_"] * len(before), ["_"] * len(after), []
     for at, size in enumerate(before):
         other = fronts.get(product(before[:at]))
         if size != 1 and other is not None:
@@ -102,7 +102,7 @@ def _reshape_rule(op: Any) -> str:
 def _stack_rule(op: Any) -> str:
     rank = len(shape_of(op.result))
     letters = _letters(rank, [op.axis])
-    return ",".join([letters.replace(".", "")] * len(op.operands)) + f"->{letters}"
+    return ",".join([letters.replace("_", "")] * len(op.operands)) + f"->{letters}"
 
 
 def _take_rule(op: Any) -> str:
@@ -135,6 +135,17 @@ def _pad_rule(op: Any) -> str:
     return f"{letters}->{letters}"
 
 
+def _collapse_rule(op: Any) -> str:
+    """Add dimensions that the target does not have, or has with size 1."""
+    data, target = map(shape_of, op.operands)
+    ahead = len(data) - len(target)
+    letters = _letters(
+        len(data), [ahead + axis for axis, size in enumerate(target) if size not in (1, data[ahead + axis])]
+    )
+    result = "".join("_" if size == 1 else letter for letter, size in zip(letters[ahead:], target, strict=True))
+    return f"{letters},{result}->{result}"
+
+
 def _einsum_rule(op: Any) -> str:
     text = op.subscripts.replace(" ", "")
     if "..." in text or "->" not in text or any(len(set(term)) < len(term) for term in text.split(",")):
@@ -150,7 +161,7 @@ def _pool_rule(op: Any) -> str:
 
 
 def _letters_of_layout(layout: str, letters: str = "NC") -> str:
-    return "".join(letter.lower() if letter in letters else "." for letter in layout)
+    return "".join(letter.lower() if letter in letters else "_" for letter in layout)
 
 
 def _convolution_rule(op: Any) -> str:
@@ -168,22 +179,22 @@ def _attention_rule(op: Any) -> str:
     """Divide the batch and the heads. Consecutive heads of queries share one of keys."""
     is_cached = op.operation.name == "relax.nn.attention_cached"  # heads of keys precede rows, and a length is last
     others = [
-        "".join("." if size == 1 else letter for size, letter in zip(shape_of(value), "bh..", strict=False))
+        "".join("_" if size == 1 else letter for size, letter in zip(shape_of(value), "bh__", strict=False))
         for value in list(op.operands)[3:]
     ]
-    return ",".join(["b.h.", *["bh.." if is_cached else "b.h."] * 2, *others]) + "->b.h.|h:outer"
+    return ",".join(["b_h_", *["bh__" if is_cached else "b_h_"] * 2, *others]) + "->b_h_|h:outer"
 
 
 def _paged_attention_rule(op: Any) -> str:
     """Divide the heads of pages and queries, and the tokens. Every rank has the whole table."""
-    scales = ["..h" if len(shape_of(value)) == 3 else "h" for value in list(op.operands)[6:]]
-    return ",".join(["th.", "..h.", "..h.", "..", "t", "t", *scales]) + "->th.|h:outer"
+    scales = ["__h" if len(shape_of(value)) == 3 else "h" for value in list(op.operands)[6:]]
+    return ",".join(["th_", "__h_", "__h_", "__", "t", "t", *scales]) + "->th_|h:outer"
 
 
 def _nbits_rule(op: Any) -> str:
     """Divide the columns, with all codes and scales of a column, and the rows of x."""
-    columns = ["n" + "." * (len(shape_of(value)) - 1) for value in list(op.operands)[1:]]
-    return ",".join(["....", *columns]) + "->...n"
+    columns = ["n" + "_" * (len(shape_of(value)) - 1) for value in list(op.operands)[1:]]
+    return ",".join(["..._", *columns]) + "->...n"
 
 
 def _triangle_rule(op: Any) -> str:
@@ -197,7 +208,7 @@ def _first_operand_rule(op: Any) -> str:
     letters = _letters(len(shape_of(op.result)))
     first = shape_of(op.operands[0])
     same = "".join(
-        letter if size == result_size else "."
+        letter if size == result_size else "_"
         for letter, size, result_size in zip(
             letters[len(letters) - len(first) :], first, shape_of(op.result)[len(letters) - len(first) :], strict=True
         )
@@ -214,7 +225,7 @@ def _quantize_rule(op: Any) -> str:
     rank = len(shape_of(op.operands[0]))
     letters = _letters(rank)
     others = [
-        letters[op.axis % rank] if len(shape_of(value)) == 1 and shape_of(value)[0] != 1 else "." * len(shape_of(value))
+        letters[op.axis % rank] if len(shape_of(value)) == 1 and shape_of(value)[0] != 1 else "_" * len(shape_of(value))
         for value in list(op.operands)[1:]
     ]
     return ",".join([letters, *others]) + f"->{letters}"
@@ -237,6 +248,7 @@ register_sharding(["relax.reshape", "relax.flatten", "relax.nn.batch_flatten"], 
 register_sharding("relax.stack", _stack_rule)
 register_sharding("relax.take", _take_rule)
 register_sharding("relax.gather_elements", _gather_elements_rule)
+register_sharding("relax.collapse_sum_like", _collapse_rule)
 register_sharding("relax.strided_slice", _slice_rule)
 register_sharding("relax.nn.pad", _pad_rule)
 register_sharding(
@@ -245,8 +257,8 @@ register_sharding(
 register_sharding([f"relax.nn.conv{rank}d" for rank in (1, 2, 3)], _convolution_rule)
 register_sharding(["relax.nn.attention", "relax.nn.attention_bias", "relax.nn.attention_cached"], _attention_rule)
 register_sharding("relax.paged_attention", _paged_attention_rule)
-register_sharding("relax.append_pages", "..h.,.h.,.->..h.")
-register_sharding("relax.append_pages_quantized", "..h.,..h,.h.,.->..h.,..h")
+register_sharding("relax.append_pages", "__h_,_h_,_->__h_")
+register_sharding("relax.append_pages_quantized", "__h_,__h,_h_,_->__h_,__h")
 register_sharding("relax.matmul_nbits", _nbits_rule)
 register_sharding(["relax.tril", "relax.triu"], _triangle_rule)
 register_sharding(["relax.broadcast_to", "relax.clip"], _first_operand_rule)

@@ -10,11 +10,17 @@ from io import StringIO
 from typing import Any, NamedTuple
 
 from relax_mlir.runtime import Executable
+from relax_mlir.runtime.threads import usable_cores
 from relax_mlir.support.errors import OptionError
+from relax_mlir.support.files import refuse_unwritable, write_whole
 from relax_mlir.tools.common import guard
 from relax_mlir.tools.run.peer import COMPARISONS
 
-from .launch import Launched, engine_of_launcher, launch
+from .engine_choice import choose_engine, engine_of_launcher, join_processes
+from .engines import ThreadPool, ThreadRank, using
+from .launch import Launched, launch
+from .mesh import Mesh
+from .network import CollectiveCost, fit_network, measure_rank
 
 #: Options that write files: the first rank's, since all have the same results.
 _WRITTEN = ("output", "output-dir")
@@ -53,11 +59,11 @@ class RankedProgram:
 
     def copying(self) -> Mapping[str, _FunctionOfRanks]:
         """Return the functions by name."""
-        return {name: _FunctionOfRanks(self._ranks[name]) for name in self._ranks.names}
+        return {name: _FunctionOfRanks(self._ranks.flat(name)) for name in self._ranks.names}
 
     def ready(self, name: str, *arguments: Any) -> Callable[[], object]:
         """Return a call of a function with these arguments, divided."""
-        return partial(self._ranks[name], *map(self._ranks.divide, self._ranks.argument_names, arguments))
+        return partial(self._ranks.flat(name), *map(self._ranks.divide, self._ranks.argument_names, arguments))
 
 
 def run_ranks(driver: Any, program: Executable, arguments: Any) -> RankedProgram:
@@ -65,16 +71,10 @@ def run_ranks(driver: Any, program: Executable, arguments: Any) -> RankedProgram
     for name in _LOCAL:
         if arguments[name]:
             raise OptionError(f"option --{name} is for programs of one rank")
-    engine, _, count = (arguments["ranks"] or "").rpartition(":")
-    if not engine and not count.isdecimal():
-        engine, count = count, ""
-    if count and not count.isdecimal():
-        raise OptionError(
-            f"option --ranks expects a number, an engine or both, as in mpi:4, got '{arguments['ranks']}'"
-        )
+    engine, count = _chosen_ranks(arguments)
     started, reason = engine_of_launcher()
-    ranks = launch(program, int(count) if count else None, engine=engine or started)
-    driver.ending.push(partial(_finish, ranks))
+    ranks = launch(program, count, engine=engine or started)
+    driver.ending.push(partial(_finish, ranks.finish, ranks.engine))
     if ranks.is_first:
         by = f" ({reason})" if reason and not engine else ""
         driver.stderr.write(f"relax-run: note: {ranks.ranks} ranks run by the engine '{ranks.engine}'{by}\n")
@@ -84,12 +84,61 @@ def run_ranks(driver: Any, program: Executable, arguments: Any) -> RankedProgram
     return RankedProgram(program, ranks)
 
 
-def _finish(ranks: Launched, error: type[BaseException] | None, *_: object) -> None:
+def measure_network(driver: Any, arguments: Any) -> int:
+    """Measure the engine of --ranks, print its times, and write them to the file of --measure-network if it names one.
+
+    Processes other than the first print and write nothing.
+    """
+    path = arguments["measure-network"]
+    refuse_unwritable(path)
+    name, count = _chosen_ranks(arguments)
+    name = choose_engine(name, "option --ranks")
+    engine = None if name == "threads" else join_processes(name, 60.0)
+    size = (count or usable_cores()) if engine is None else engine.size
+    if size < 2 or count not in (None, size):
+        raise OptionError(f"--measure-network needs 2 ranks or more, and {name} has {size}: --ranks=2, mpiexec -n 2")
+    if engine is None:
+        rows, piece = ThreadPool(size).run(measure_rank, None)[0], ThreadRank.piece
+    else:
+        rows, piece = _measure_process(engine), engine.piece
+        driver.ending.push(partial(_finish, engine.finish, name))
+    if engine is None or not engine.rank:
+        network = fit_network(name, size, piece, rows)
+        driver.stdout.write(f"{network}\n")
+        if path != "-":
+            write_whole(path, network.encode())
+    return 0
+
+
+def _measure_process(engine: Any) -> list[tuple[CollectiveCost, float]]:
+    try:
+        engine.prepare(Mesh.from_sizes({"ranks": engine.size}))
+        with using(engine):
+            return measure_rank(engine)
+    except BaseException as error:
+        engine.fail(error)
+        raise
+
+
+def _chosen_ranks(arguments: Any) -> tuple[str, int | None]:
+    """Return the engine of --ranks, "" by default, and the number."""
+    engine, _, count = (arguments["ranks"] or "").rpartition(":")
+    if not engine and not count.isdecimal():
+        engine, count = count, ""
+    if count and not count.isdecimal():
+        raise OptionError(
+            f"option --ranks expects a number, an engine or both, as in mpi:4, got '{arguments['ranks']}'"
+        )
+    return engine, int(count) if count else None
+
+
+def _finish(finish: Callable[[], None], engine: str, error: type[BaseException] | None, *_: object) -> None:
     """Leave the other processes in order, unless this one fails: then the launcher ends them."""
     if error is None:
-        ranks.finish()
-    if error is None and ranks.engine == "mpi":
+        finish()
+    if error is None and engine == "mpi":
         guard.end_process = ctypes.CDLL(None).exit  # MPICH tells its launcher in an exit handler
 
 
 COMPARISONS.register("ranks", run_ranks)
+COMPARISONS.register("network", measure_network)

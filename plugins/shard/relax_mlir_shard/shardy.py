@@ -29,6 +29,8 @@ from .planner import FactoredOperation, Planner, ShardingPlan, propagate
 
 #: Function of a package without imports: its process starts in 0.2 s.
 _CHILD = "relax_mlir_jax.shardy_propagation:propagate_text"
+#: Seconds for a plan: 32 layers take 1 to 3.
+_LIMIT = 60.0
 #: Kind of cache entry. Its number changes with the form of answers.
 _KIND = "shardy-1"
 
@@ -80,11 +82,15 @@ def _answer_of(text: str) -> dict[str, list[list[list[str]]]]:
 
 def _call_child(text: str) -> bytes:
     answers = []
-    call = PoolCall(_CHILD, text.encode(), {}, "planner 'shardy'", doing="ran Shardy")
+    call = PoolCall(_CHILD, text.encode(), {"limit": _LIMIT}, "planner 'shardy'", doing="ran Shardy")
     try:
         process_pool().run([call], 1, lambda _, answer, __: answers.append(answer))
     except OSError as error:
         raise RelaxError(f"planner 'shardy': no process can be started: {error}") from None
+    except RelaxError as error:
+        if "SIGALRM" in error.message:
+            raise RelaxError(f"planner 'shardy': Shardy had no plan after {_LIMIT:g} s") from None
+        raise
     return bytes(answers[0])
 
 

@@ -112,3 +112,43 @@ def test_a_sharded_module_is_differentiated(specs: Any, sums: str, exact: set[st
         gradient = join_parts(parts, sharding, mesh, shape) if any(sharding) else sum(parts)
         numpy.testing.assert_allclose(gradient, value, rtol=1e-5, atol=0 if name in exact else 1e-7)
         assert name not in exact or (gradient == value).all(), name
+
+
+def squared(x: Any, y: Any) -> Any:
+    """Return a norm. Its gradient squares tanh(x) twice: one process computes it once, and rounds it."""
+    return relax.nn.rms_norm(relax.tanh(x), relax.squeeze(relax.strided_slice(y, axes=[0], begin=[0], end=[1])))
+
+
+@pytest.mark.parametrize(
+    ("build", "function", "specs"),
+    [
+        (lambda x, y: relax.sum(relax.multiply(x, y), axis=[0]), "main", {"x": ("a", None)}),
+        (lambda x, y: relax.sum(relax.nn.gelu(x), axis=[1]), "main", {"x": (None, "a"), "y": ("a", None)}),
+        (
+            lambda x, y: relax.sum(relax.permute_dims(relax.multiply(x, y), axes=[1, 0]), axis=[1]),
+            "main",
+            {"y": ("a", None)},
+        ),
+        (
+            lambda x, y: relax.matmul(relax.reshape(x, (2, 80)), relax.reshape(y, (80, 2))),
+            "main",
+            {"result": (None, "a")},
+        ),
+        (lambda x, y: relax.sum(relax.square(squared(x, y))), "main_adjoint", {"y": (None, "a")}),
+    ],
+)
+def test_sums_of_products_have_the_bits_of_one_process(build: Any, function: str, specs: Any) -> None:
+    """Compare bits: one process adds by fused multiply-add, and no collective may come between."""
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((4, 40)), "y": rx.tensor((4, 40))}) as f:
+        f.returns(build(*f))
+    generator = numpy.random.default_rng(3)
+    inputs = [generator.standard_normal((4, 40), "float32") for _ in range(2)]
+    whole = rx.grad(module, wrt=["x"]) if function == "main_adjoint" else module
+    expected = rx.compile(whole)[function](*inputs)
+    with rx.launch(rx.compile(rx.shard(whole, {"a": 2}, specs, function=function)), timeout=30) as ranks:
+        found = ranks[function](*inputs)
+    if function == "main":
+        found, expected = [found], [expected]
+    for one, other in zip(found, expected, strict=True):
+        numpy.testing.assert_array_equal(one, to_numpy(other))

@@ -14,6 +14,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.tools.relax_run import run
+from relax_mlir_shard.network import Network
 
 
 def run_tool(*arguments: str) -> tuple[int, str]:
@@ -80,3 +81,14 @@ def test_options_are_checked(program: str, arguments: list[str], problem: str) -
 def test_other_programs_have_no_ranks(tmp_path: Path, program: str) -> None:
     status, errors = run_tool(str(tmp_path / "one.rxa"), "--ranks=2", "--shape=x:4,8")
     assert (status, "has no plan for several ranks" in errors) == (1, True)
+
+
+def test_the_measured_network_is_written(tmp_path: Path) -> None:
+    path, output = tmp_path / "network.json", io.StringIO()
+    assert run([f"--measure-network={path}", "--ranks=threads:2"], io.StringIO(), output, io.StringIO()) == 0
+    network = Network.read(str(path))
+    assert output.getvalue() == f"{network}\n"
+    assert 1e-7 < network.alpha < 0.1
+    assert 1e-13 < network.beta < 1e-6
+    assert "needs 2 ranks or more, and threads has 1" in run_tool("--measure-network", "--ranks=1")[1]
+    assert "no engine 'none'" in run_tool("--measure-network", "--ranks=none")[1]

@@ -129,6 +129,45 @@ def test_uneven_sizes_along_two_axes(rows: int, specs: Any) -> None:
     numpy.testing.assert_array_equal(negative, -x)
 
 
+def in_kernel(name: str, x: Any, y: Any) -> Any:
+    """Return values that kernels add as they compute them, or not."""
+    z = relax.add(x, y)
+    return {
+        "product": lambda: relax.sum(relax.multiply(x, y), axis=[0]),
+        "square": lambda: relax.sum(relax.square(z), axis=[0]),
+        "used twice": lambda: relax.sum(relax.multiply(z, relax.tanh(z)), axis=[0]),
+        "moved": lambda: relax.mean(relax.permute_dims(relax.multiply(x, y)), axis=[1]),
+        "collapsed": lambda: relax.collapse_sum_like(relax.nn.silu(x), relax.sum(y, axis=[0])),
+        "behind a product": lambda: relax.sum(relax.square(relax.matmul(x, y)), axis=[0]),
+        "behind a scan": lambda: relax.sum(relax.multiply(relax.nn.softmax(x), y), axis=[0]),
+        "behind a sum": lambda: relax.sum(relax.multiply(relax.sum(x, axis=[1], keepdims=True), y), axis=[0]),
+    }[name]()
+
+
+@pytest.mark.parametrize("name", ["product", "square", "used twice", "moved", "collapsed", "behind a product",
+                                  "behind a scan", "behind a sum"])  # fmt: skip
+def test_sums_add_operands_that_their_kernel_computes(name: str) -> None:
+    """Round products and sums together, and add in the same order, if one process does."""
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((64, 64)), "y": rx.tensor((64, 64))}) as f:
+        f.returns(in_kernel(name, *f))
+    x, y = numpy.random.default_rng(0).standard_normal((2, 64, 64), "float32")
+    expected = to_numpy(rx.compile(module)["main"](x, y))
+    with rx.launch(rx.compile(rx.shard(module, {"dp": 2}, {"x": ("dp", None), "y": ("dp", None)}))) as ranks:
+        numpy.testing.assert_array_equal(ranks["main"](x, y), expected)
+
+
+def test_norms_of_all_dimensions_get_whole_operands() -> None:
+    module = rx.Module()
+    scale, offset = numpy.ones((2, 4, 8), "float32"), numpy.zeros((2, 4, 8), "float32")
+    with module.function("main", {"x": rx.tensor((2, 4, 8))}) as f:
+        f.returns(relax.nn.layer_norm(*f, relax.const(scale), relax.const(offset), axes=[0, 1, 2]))
+    x = numpy.random.default_rng(4).standard_normal((2, 4, 8), "float32")
+    expected = to_numpy(rx.compile(module)["main"](x))
+    with rx.launch(rx.compile(rx.shard(module, {"a": 2}, {"x": (None, "a", None)}))) as ranks:
+        numpy.testing.assert_array_equal(ranks["main"](x), expected)
+
+
 LOOP = """
 func.func @main(%x: tensor<8x4xf32> {relax.name = "x"}) -> tensor<8x4xf32> {
   %c0 = arith.constant 0 : index

@@ -133,17 +133,17 @@ def test_a_plan_of_32_layers_takes_3_seconds_once(monkeypatch: pytest.MonkeyPatc
     divided = rx.shard(module, {"tp": 2}, specs, sums="split", planner="shardy")
     assert time.perf_counter() - begun <= 3
     assert str(divided).count('"ccl.') == str(divided).count('"ccl.all_reduce"') == 64
-    monkeypatch.setattr(shardy, "_CHILD", "aborting_process:abort")
+    monkeypatch.setattr(shardy, "_call_child", None)
     again = rx.shard(module, {"tp": 2}, specs, sums="split", planner="shardy")
     assert str(again).count('"ccl.all_reduce"') == 64
 
 
 @needs_jaxlib
-def test_the_end_of_shardys_process_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shardy, "_CHILD", "aborting_process:abort")
-    with pytest.raises(rx.RelaxError, match=r"^planner 'shardy': the process that ran Shardy crashed \(SIGABRT\)"):
+def test_a_slow_process_of_shardy_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shardy, "_LIMIT", 0.001)
+    with pytest.raises(rx.RelaxError, match=r"^planner 'shardy': Shardy had no plan after 0.001 s$"):
         rx.shard(block(), {"tp": 2}, BY_COLUMNS, planner="shardy")
-    with pytest.warns(UserWarning, match=r"planner 'shardy': the process that ran Shardy crashed"):
+    with pytest.warns(UserWarning, match=r"planner 'shardy': Shardy had no plan after 0.001 s"):
         divided = rx.shard(block(), {"tp": 2}, BY_COLUMNS, planner=["shardy", "rule"])
     assert str(divided) == str(rx.shard(block(), {"tp": 2}, BY_COLUMNS))
 

@@ -2,6 +2,7 @@
 // RUN: relax-opt %s --relax-localize='function=rows sums=split' | FileCheck %s --check-prefix=SPLIT
 // RUN: relax-opt %s --relax-localize='function=uneven' | FileCheck %s --check-prefix=UNEVEN
 // RUN: relax-opt %s --relax-localize='function=dynamic' | FileCheck %s --check-prefix=DYNAMIC
+// RUN: relax-opt %s --relax-localize='function=plain mesh=dp=2,tp=2 specs=x:dp,_,result:_,dp+tp' | FileCheck %s --check-prefix=SPECS
 // RUN: not relax-opt %s --relax-localize='mesh=tp=4,tp=2' 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not relax-opt %s --relax-localize='function=wrong' 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: not relax-opt %s --relax-localize='sums=some' 2>&1 | FileCheck %s --check-prefix=SUMS
@@ -31,9 +32,13 @@
 // DYNAMIC-SAME: tensor<?x4xf32, #relax.sym<["n", 4]>> {ccl.sharding = "(tp, _)"
 // DYNAMIC: "ccl.all_gather"{{.*}} -> tensor<?x4xf32, #relax.sym<["4*n", 4]>>
 
+// SPECS-LABEL: func.func @plain(%arg0: tensor<4x4xf32> {ccl.sharding = "(dp, _)", relax.name = "x"})
+// SPECS-SAME: -> (tensor<8x1xf32> {ccl.sharding = "(_, dp+tp)"}) attributes {ccl.mesh = "dp=2,tp=2"}
+// SPECS: func.func @relax_sharding_plan()
+
 // TWICE: mesh 'tp=4,tp=2': axis 'tp' occurs twice
 // WRONG: arg 0: the sharding (tp) has 1 dimensions, and the tensor has 2
-// SUMS: pass 'relax-localize': sums must be same or split, got 'some'
+// SUMS: pass 'relax-localize': sums must be 'same' or 'split', got 'some'
 
 module {
   func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x32xf32> {ccl.sharding = "(_, tp)"}, %v: tensor<32x16xf32> {ccl.sharding = "(_, tp)"}) -> tensor<8x16xf32> attributes {ccl.mesh = "tp=4"} {
@@ -53,6 +58,10 @@ module {
   func.func @dynamic(%x: tensor<?x4xf32, #relax.sym<["n", 4]>> {ccl.sharding = "(tp, _)"}) -> tensor<?x4xf32, #relax.sym<["n", 4]>> attributes {ccl.mesh = "tp=4"} {
     %0 = "relax.cumsum"(%x) {axis = 0 : i64} : (tensor<?x4xf32, #relax.sym<["n", 4]>>) -> tensor<?x4xf32, #relax.sym<["n", 4]>>
     return %0 : tensor<?x4xf32, #relax.sym<["n", 4]>>
+  }
+  func.func @plain(%x: tensor<8x4xf32> {relax.name = "x"}) -> tensor<8x4xf32> {
+    %0 = "relax.exp"(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    return %0 : tensor<8x4xf32>
   }
   func.func @wrong(%x: tensor<10x4xf32> {ccl.sharding = "(tp)"}) -> tensor<10x4xf32> attributes {ccl.mesh = "tp=4"} {
     return %x : tensor<10x4xf32>
