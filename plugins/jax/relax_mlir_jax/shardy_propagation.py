@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import Any
 
 from relax_mlir.support.errors import RelaxError
@@ -11,8 +12,20 @@ from relax_mlir.support.errors import RelaxError
 _PIPELINE = "builtin.module(sdy-propagation-pipeline)"
 
 
-def propagate_text(data: bytes) -> bytes:
-    """Return the axes of each dimension, as JSON: by the callee of a custom call, and of the arguments."""
+def propagate_text(data: bytes, limit: float) -> bytes:
+    """Return the axes of each dimension, as JSON: by the callee of a custom call, and of the arguments.
+
+    The process ends after `limit` seconds, also in C++, by SIGALRM.
+    """
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        return _propagate(data)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _propagate(data: bytes) -> bytes:
     from jaxlib.mlir import ir
     from jaxlib.mlir._mlir_libs import _jax_mlir_ext
     from jaxlib.mlir.dialects import sdy, stablehlo

@@ -15,16 +15,14 @@ from .page_layout import KINDS
 _PAGE_SIZE = 16
 #: Precision of activations -> activation_bits of relax.matmul_nbits.
 _ACTIVATIONS = {"f32": 0, "i8": 8}
-#: Engines of ranks.
-_ENGINES = ("threads", "mpi", "torch")
-#: Axis of a mesh that divides a model.
-_AXIS = "tp"
+#: Axis of a mesh that divides a model, and axis that divides the tokens of a call.
+_AXIS, _TOKENS = "tp", "dp"
 
 
 def add_rank_options(add: Callable[..., object]) -> None:
     """Add the options of tools for several ranks."""
     add("--tp", type=int, help="ranks that divide the model; default: one process")
-    add("--engine", default="threads", help="where ranks run: threads, mpi or torch; default threads")
+    add("--engine", default="", help="where ranks run: threads, mpi or torch; default: as the process was started")
 
 
 def mesh_of(options: argparse.Namespace) -> dict[str, int] | None:
@@ -32,13 +30,11 @@ def mesh_of(options: argparse.Namespace) -> dict[str, int] | None:
     return None if options.tp is None else {_AXIS: options.tp}
 
 
-def ranks_of(mesh: Mapping[str, int] | None) -> int | None:
-    """Return the number of ranks of a mesh."""
-    if mesh is None:
-        return None
-    if list(mesh) != [_AXIS] or isinstance(mesh[_AXIS], bool) or not isinstance(mesh[_AXIS], int) or mesh[_AXIS] < 1:
+def check_mesh(mesh: Mapping[str, int]) -> None:
+    """Raise OptionError unless a mesh has numbers of ranks for axes that divide models."""
+    numbers = [size for size in mesh.values() if isinstance(size, int) and not isinstance(size, bool) and size > 0]
+    if not mesh or not {*mesh} <= {_AXIS, _TOKENS} or len(numbers) < len(mesh):
         raise rx.OptionError(f"mesh={mesh!r}: expected a number of ranks, such as {{'{_AXIS}': 2}}")
-    return mesh[_AXIS]
 
 
 def check_context(path: object, context: int, most: int) -> None:
@@ -65,9 +61,9 @@ class LoadOptions:
     adapters: tuple[tuple[str, str], ...]
     #: Compile a function for embeddings.
     embeddings: bool
-    #: Ranks that divide the model, and the engine that runs them. None: one process.
-    ranks: int | None = None
-    engine: str = "threads"
+    #: Mesh of ranks that divide the model, and the engine that runs them; "" for the launcher's. None: one process.
+    ranks: Mapping[str, int] | None = None
+    engine: str = ""
 
     def __post_init__(self) -> None:
         if self.page_size is not None and self.page_size < 1:
@@ -80,8 +76,7 @@ class LoadOptions:
 
     def _check_ranks(self) -> None:
         """Raise RelaxError for options that a model of several ranks does not have."""
-        if self.engine not in _ENGINES:
-            raise rx.OptionError(f"engine='{self.engine}': expected one of {', '.join(_ENGINES)}")
+        check_mesh(self.ranks or {})
         if self.target.partition("{")[0] != "llvm":
             raise rx.RefusalError(f"mesh= is for the target llvm, got target='{self.target}'")
         if self.embeddings or self.adapters:

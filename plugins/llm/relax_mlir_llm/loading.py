@@ -18,7 +18,7 @@ from relax_mlir.bindings.package_files import loaded_compiler
 from relax_mlir.runtime.cpu import cpu_identity
 from relax_mlir.support.disk_cache import DiskCache
 
-from .load_options import LoadOptions, ranks_of
+from .load_options import LoadOptions
 from .model import Model
 from .model_files import find_model, part_paths
 from .saved import PROGRAM, Saved, is_saved, read_saved
@@ -50,7 +50,7 @@ def load(
     embeddings: bool = False,
     activations: str = "f32",
     mesh: Mapping[str, int] | None = None,
-    engine: str = "threads",
+    engine: str = "",
     cache: str | os.PathLike[str] | bool = True,
     progress: Progress | None = None,
 ) -> Model:
@@ -73,18 +73,22 @@ def load(
     - activations: "f32"; or "i8" to multiply weights in blocks by activations that are rounded to 8 bits, which is
       faster and less exact.
     - mesh: number of ranks that divide the weights, and heads of pages, such as {"tp": 2}. Any number gives equal bits.
-    - engine: ranks are "threads" of this process, or processes that "mpi" or "torch" started. All of them call `load`;
-      it returns in rank 0, and the others compute for rank 0 until it ends.
+      "dp" divides the tokens of a call: each of these ranks has all pages.
+    - engine: ranks are "threads" of this process, or processes that "mpi" or "torch" started; default: as the process
+      was started. All call `load`; it returns in rank 0, and the others compute for rank 0 until it ends.
     - cache: folder of compiled models; True for the user's own, False for none. A module, or a model with a mesh, is
       compiled each time.
     - progress: function that is called with a text and a share from 0 to 1 during a compilation.
     """
     merged = None if adapter is None else os.fspath(adapter)
     named = tuple((name, os.fspath(folder)) for name, folder in (adapters or {}).items())
-    ranks = ranks_of(mesh)
     options = LoadOptions(
-        target, context, dtype, kv, activations, page_size, merged, named, bool(embeddings), ranks, engine
+        target, context, dtype, kv, activations, page_size, merged, named, bool(embeddings), mesh, engine
     )
+    if mesh is not None:
+        from .tensor_parallel import import_shard  # only models of several ranks need it
+
+        import_shard("engine_choice").choose_engine(engine, "rx.llm.load")
     if isinstance(model, (str, os.PathLike)):
         if tokenizer is not None:
             raise rx.OptionError(f"tokenizer={tokenizer!r}: {os.fspath(model)} has its own, expected None")

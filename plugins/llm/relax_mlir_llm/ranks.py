@@ -13,11 +13,12 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+import numpy
 import relax_mlir as rx
 from relax_mlir.runtime.threads import usable_cores
 
 from .paged_engine import PagedEngine
-from .tensor_parallel import DividedModule, import_shard
+from .tensor_parallel import PER_TOKEN, DividedModule, import_shard
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 class _Rank:
     """Program of one rank, and its engines by number."""
 
-    def __init__(self, program: rx.runtime.Executable, description: Description) -> None:
-        self.program, self._description = program, description
+    def __init__(self, program: rx.runtime.Executable, description: Description, part: tuple[int, int]) -> None:
+        self.program, self._description, self._part = program, description, part
         self._engines: dict[int, PagedEngine] = {}
 
     def call(self, name: str, number: int, arguments: Sequence[Any], dropped: Sequence[int]) -> Any:
@@ -41,9 +42,21 @@ class _Rank:
             self.program.threads = number
         elif name == "open":
             self._engines[number] = PagedEngine(self.program, self._description, *arguments)
+        elif name == "step":
+            return self._engines[number].step(_part_of_step(arguments[0], *self._part))
         else:
             return getattr(self._engines[number], name)(*arguments)
         return None
+
+
+def _part_of_step(step: Step, index: int, count: int) -> Step:
+    """Return a part of the tokens. Additional tokens, which are written nowhere, make the parts equal."""
+    missing = -len(step.tokens) % count
+    padded = {
+        name: numpy.pad(getattr(step, name), (0, missing), constant_values=-1 if name == "slots" else 0)
+        for name in PER_TOKEN
+    }
+    return step._replace(**{name: numpy.split(array, count)[index] for name, array in padded.items()})
 
 
 class RankGroup(ABC):
@@ -107,9 +120,15 @@ class RankedEngine:
 class _ThreadRanks(RankGroup):
     """Ranks that are threads of this process."""
 
-    def __init__(self, programs: Sequence[rx.runtime.Executable], description: Description, own: Description) -> None:
+    def __init__(
+        self,
+        programs: Sequence[rx.runtime.Executable],
+        description: Description,
+        own: Description,
+        parts: Sequence[tuple[int, int]],
+    ) -> None:
         super().__init__(programs[0], description)
-        self._members = [_Rank(program, own) for program in programs]
+        self._members = [_Rank(program, own, part) for program, part in zip(programs, parts, strict=True)]
         self._pool = import_shard("engines").ThreadPool(len(programs))
         weakref.finalize(self, self._pool.close)
         for program in programs:
@@ -126,10 +145,15 @@ class _ProcessRanks(RankGroup):
     """This process as a rank. Rank 0 tells the others each call."""
 
     def __init__(
-        self, program: rx.runtime.Executable, description: Description, own: Description, transport: Any
+        self,
+        program: rx.runtime.Executable,
+        description: Description,
+        own: Description,
+        transport: Any,
+        part: tuple[int, int],
     ) -> None:
         super().__init__(program, description)
-        self._member, self._transport = _Rank(program, own), transport
+        self._member, self._transport = _Rank(program, own, part), transport
         self._is_open = True
         if transport.rank == 0:
             atexit.register(self.close)
@@ -166,11 +190,15 @@ def start_ranks(
     engine: str,
     compile_module: Callable[[rx.Module, int], rx.runtime.Executable],
 ) -> RankGroup:
-    """Compile the programs of the ranks in this process. Processes other than rank 0 follow it, and then end."""
+    """Compile the programs of the ranks in this process.
+
+    Processes other than rank 0 follow it, and then end by SystemExit: their callers' code is for rank 0.
+    """
     own = replace(description, pages=divided.layout)
+    engine = import_shard("engine_choice").choose_engine(engine, "rx.llm.load")
     if engine == "threads":
         programs = [compile_module(divided.of_rank(rank), rank) for rank in range(divided.mesh.size)]
-        return _ThreadRanks(programs, description, own)
+        return _ThreadRanks(programs, description, own, [*map(divided.tokens_of_rank, range(divided.mesh.size))])
     transport = _join_processes(divided, engine)
     transport.prepare(divided.mesh)
     program, problem = None, ""
@@ -182,7 +210,7 @@ def start_ranks(
         if text:
             raise import_shard("engines").RankError(f"rank {rank} of {transport.size}: {text.decode()}")
     assert program is not None
-    ranks = _ProcessRanks(program, description, own, transport)
+    ranks = _ProcessRanks(program, description, own, transport, divided.tokens_of_rank(transport.rank))
     if transport.rank:
         ranks.follow()
         raise SystemExit(0)
@@ -191,7 +219,7 @@ def start_ranks(
 
 def _join_processes(divided: DividedModule, engine: str) -> Any:
     """Return the transport of this process. Raise RelaxError unless all processes divide the same model."""
-    transport: Any = import_shard("mpi").MpiRank() if engine == "mpi" else import_shard("torch_group").TorchRank()
+    transport = import_shard("engine_choice").join_processes(engine)
     if transport.size != divided.mesh.size:
         raise rx.OptionError(
             f"mesh {divided.mesh}: it has {divided.mesh.size} ranks, and {engine} started {transport.size} processes"

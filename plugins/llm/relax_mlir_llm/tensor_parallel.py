@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from relax_mlir_shard.mesh import Mesh, Sharding
 
-#: Axis of the mesh that divides weights and heads.
-AXIS = "tp"
+#: Axis of the mesh that divides weights and heads, and axis that divides the tokens of a call.
+AXIS, _TOKENS = "tp", "dp"
+#: Arguments with an element for each token.
+PER_TOKEN = ("tokens", "positions", "sequences", "slots")
 _WHAT = "rx.llm.load"
 
 
@@ -50,6 +52,11 @@ class DividedModule:
     #: Layout of the pages of a rank.
     layout: PageLayout
 
+    def tokens_of_rank(self, rank: int) -> tuple[int, int]:
+        """Return the part of a call's tokens that a rank has, and the number of parts."""
+        axes = [name for name, _ in self.mesh.axes if name == _TOKENS]
+        return self.mesh.part(rank, axes), self.mesh.count(axes)
+
     def of_rank(self, rank: int) -> rx.Module:
         """Return the module of a rank, with the rank's parts of the weights as constants."""
         import numpy
@@ -70,14 +77,17 @@ class DividedModule:
         return module
 
 
-def divide_module(module: rx.Module, layout: PageLayout, ranks: int) -> DividedModule:
-    """Divide the function `main` among ranks.
+def divide_module(module: rx.Module, layout: PageLayout, sizes: Mapping[str, int]) -> DividedModule:
+    """Divide the function `main` among the ranks of a mesh.
 
     Each rank has columns of the matrices, so that a sum stays in one rank, and one process has the same bits. A rank
     has heads of the pages if the ranks divide their number; otherwise each rank has all heads.
     """
     mesh, sharding = import_shard("mesh"), import_shard("relax_localize").SHARDING
-    specs: dict[str, tuple[str | None, ...]] = {"result0": (None, None)}
+    sizes = {AXIS: 1, **sizes}
+    ranks, specs = sizes[AXIS], dict[str, tuple[str | None, ...]](result0=(None, None))
+    if _TOKENS in sizes:
+        specs |= dict.fromkeys(PER_TOKEN, (_TOKENS,))
     divides_heads = layout.heads % ranks == 0
     if not divides_heads:
         text = f"mesh=: {ranks} ranks do not divide {layout.heads} heads of keys, so each has all pages"
@@ -92,14 +102,14 @@ def divide_module(module: rx.Module, layout: PageLayout, ranks: int) -> DividedM
             arrays[name], specs[name] = array, spec
             for user, index in uses:
                 user.operands[index] = argument
-    sharded = rx.shard(module, {AXIS: ranks}, specs)
+    sharded = rx.shard(module, sizes, specs)
     function = graph_function(sharded.operation, LOGITS, _WHAT)
     shardings = [mesh.parse(attributes[sharding].value) for attributes in function.attributes["arg_attrs"]]
     named = dict(zip(argument_names(function), shardings, strict=True))
     own = replace(layout, heads=layout.heads // ranks) if divides_heads else layout
     return DividedModule(
         sharded,
-        mesh.Mesh.from_sizes({AXIS: ranks}),
+        mesh.Mesh.from_sizes(sizes),
         {name: (array, named[name]) for name, array in arrays.items()},
         own,
     )

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ TOKENS = [int(token) for token in numpy.random.default_rng(3).integers(0, VOCABU
 PROGRAM = """
 import sys, numpy
 import relax_mlir as rx
-model = rx.llm.load(sys.argv[1], cache=False, mesh={"tp": 2}, engine="mpi")
+model = rx.llm.load(sys.argv[1], cache=False, mesh={"tp": 2})
 answer = model.generate([1, 2, 3], max_tokens=4)
 list(answer)
 numpy.savez(sys.argv[2], logits=model.logits([1, 2, 3, 4]), tokens=answer.tokens)
@@ -41,23 +42,47 @@ def tokens_of(model: Model) -> list[int]:
 
 
 @pytest.mark.filterwarnings("ignore:mesh=")
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("mesh", [{"tp": 2}, {"tp": 3}, {"dp": 2, "tp": 2}, {"dp": 3}], ids=str)
 @pytest.mark.slow
-def test_ranks_have_the_bits_of_one_process(path: Path, ranks: int) -> None:
-    whole, divided = rx.llm.load(path, cache=False), rx.llm.load(path, cache=False, mesh={"tp": ranks})
+def test_ranks_have_the_bits_of_one_process(path: Path, mesh: dict[str, int]) -> None:
+    whole, divided = rx.llm.load(path, cache=False), rx.llm.load(path, cache=False, mesh=mesh)
     numpy.testing.assert_array_equal(divided.logits(TOKENS), whole.logits(TOKENS))
     assert tokens_of(divided) == tokens_of(whole)
     divided.close()
 
 
-@pytest.mark.skipif(
-    shutil.which("mpiexec") is None or find_spec("mpi4py") is None, reason="MPI comes with the extra `mpi`"
+def run_by_mpi(command: list[str]) -> None:
+    mpiexec = str(Path(sys.executable).with_name("mpiexec"))
+    done = subprocess.run([mpiexec, "-n", "2", *command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def run_by_torch(command: list[str]) -> None:
+    """Start two processes with the variables that torchrun sets."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = str(listening.getsockname()[1])
+    shared = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    processes = [
+        subprocess.Popen(command, env={**shared, "RANK": str(rank)}, stdout=-1, stderr=-2, text=True)
+        for rank in range(2)
+    ]
+    outputs = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], outputs
+
+
+needs_mpi = pytest.mark.skipif(find_spec("mpi4py") is None, reason="MPI comes with the extra `mpi`")
+needs_torch = pytest.mark.skipif(
+    find_spec("torch") is None, reason="torch is not installed; suite.py torch runs this test"
+)
+
+
+@pytest.mark.parametrize(
+    "run", [pytest.param(run_by_mpi, marks=needs_mpi), pytest.param(run_by_torch, marks=needs_torch)]
 )
 @pytest.mark.slow
-def test_processes_have_the_bits_of_a_single_process(path: Path, tmp_path: Path) -> None:
-    command = ["mpiexec", "-n", "2", sys.executable, "-c", PROGRAM, path, tmp_path / "results.npz"]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+def test_processes_have_the_bits_of_a_single_process(path: Path, tmp_path: Path, run: Callable[..., None]) -> None:
+    run([sys.executable, "-c", PROGRAM, str(path), str(tmp_path / "results.npz")])
     whole, results = rx.llm.load(path, cache=False), numpy.load(tmp_path / "results.npz")
     answer = whole.generate([1, 2, 3], max_tokens=4)
     list(answer)
@@ -74,9 +99,9 @@ def test_heads_that_ranks_do_not_divide_are_told(path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mesh": {"dp": 2}}, "mesh={'dp': 2}: expected a number of ranks"),
+        ({"mesh": {"pp": 2}}, "mesh={'pp': 2}: expected a number of ranks"),
         ({"mesh": {"tp": 0}}, "mesh={'tp': 0}: expected a number of ranks"),
-        ({"mesh": {"tp": 2}, "engine": "smoke"}, "engine='smoke': expected one of threads, mpi, torch"),
+        ({"mesh": {"tp": 2}, "engine": "smoke"}, "rx.llm.load: no engine 'smoke'; there are threads, mpi, torch"),
         ({"mesh": {"tp": 2}, "embeddings": True}, "mesh= and embeddings= together"),
         ({"mesh": {"tp": 2}, "target": "c"}, "mesh= is for the target llvm"),
     ],

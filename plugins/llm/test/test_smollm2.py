@@ -12,6 +12,7 @@ import pytest
 import relax_mlir as rx
 from dequantized import Dequantized
 from relax_mlir_llm import Model
+from relax_mlir_llm.engine import Step
 from relax_mlir_llm.gguf_source import GgufSource
 from relax_mlir_llm.gguf_tokenizer import gguf_tokenizer
 from relax_mlir_llm.model_files import find_model
@@ -52,6 +53,35 @@ def test_greedy_tokens(model: Model, path: Path, prompt: str) -> None:
     for row, token in zip(expected[len(answer.prompt) - 1 :], answer.tokens, strict=False):
         assert row[token] > row.max() - TIE
     assert len(answer.tokens) == 24 or int(expected[-1].argmax()) in model.tokenizer.ends
+
+
+def step_of(prompts: list[list[int]], page_size: int) -> Step:
+    """Return the first step of prompts that have a page each."""
+    lengths = [len(prompt) for prompt in prompts]
+    positions = numpy.concatenate([numpy.arange(length, dtype="int32") for length in lengths])
+    sequences = numpy.repeat(numpy.arange(len(prompts), dtype="int32"), lengths)
+    return Step(
+        tokens=numpy.concatenate(prompts).astype("int32"),
+        positions=positions,
+        sequences=sequences,
+        slots=(sequences + 1) * page_size + positions,
+        table=numpy.arange(1, len(prompts) + 1, dtype="int32")[:, None],
+        selected=numpy.cumsum(lengths, dtype="int32") - 1,
+        adapters=numpy.zeros(len(prompts), "int32"),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:mesh=")
+@pytest.mark.parametrize("mesh", [*({"tp": ranks} for ranks in (1, 2, 3, 4, 8)), {"dp": 2, "tp": 2}], ids=str)
+def test_ranks_have_the_bits_of_one_process(model: Model, path: Path, mesh: dict[str, int]) -> None:
+    """Compare a text, and the logits of two prompts in one step, which dp divides."""
+    divided = rx.llm.load(path, context=512, mesh=mesh)
+    assert "".join(divided.generate(PROMPTS[0], 8)) == "".join(model.generate(PROMPTS[0], 8))
+    step = step_of([model.tokenizer.encode(prompt)[:16] for prompt in PROMPTS[:2]], model.description.page_size)
+    logits, expected = (loaded.engine(3).step(step) for loaded in (divided, model))
+    numpy.testing.assert_array_equal(logits, expected)
+    divided.close()
 
 
 def test_tokens_and_texts(path: Path) -> None:

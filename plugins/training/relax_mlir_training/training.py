@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.bindings.navigation import body_of, function_type_of, has_body
@@ -24,6 +25,9 @@ from .gradient.scf_derivatives import Options
 from .optimizers import COUNT, RATE, Optimizer
 from .relax_gradient import Gradient, function_of
 from .step import add_step
+
+if TYPE_CHECKING:
+    from .ranked_step import RankedStep
 
 
 @types_checked
@@ -142,11 +146,18 @@ class Trainer:
         *,
         target: str = "llvm",
         checkpoint_every: int = 1,
+        mesh: Mapping[str, int] | None = None,
+        specs: Mapping[str, Any] | None = None,
+        sums: str = "same",
+        engine: str = "",
         **compiling: Any,
     ):
         """Compile the training step.
 
-        `parameters` are the trained parameters by name, and `compiling` has rx.compile's options.
+        `parameters` are the trained parameters by name, and `compiling` has rx.compile's options. `mesh` has a number
+        of ranks by axis. Its axis "dp" divides the first dimension of each input. `specs`, `sums` and `engine` are
+        options of rx.shard and rx.launch. A state is divided like its parameter. With sums="same" steps have the bits
+        of one process. With processes, all make the same calls, `parameters` too.
         """
         import numpy
 
@@ -155,15 +166,26 @@ class Trainer:
         arrays = {name: numpy.array(array) for name, array in parameters.items()}
         training = module.copy()
         name = add_training_step(training, function, optimizer, list(arrays), checkpoint_every=checkpoint_every)
-        #: Program with the module's functions and the step.
-        self.executable = compile(training, target, **compiling)
-        self._step = self.executable[name]
-        self._takes_rate = optimizer.lr is None
         kinds = [(kind, array) for kind in optimizer.STATES for array in arrays]
         counts = {COUNT: numpy.zeros((), "int64")} if optimizer.COUNTS else {}
         self._parameters = list(arrays)
-        self._held: dict[str, object] = {**arrays, **counts}
+        self._held: dict[str, Any] = {**arrays, **counts}
         self._held.update({f"{each}_{kind}": numpy.zeros_like(arrays[each]) for kind, each in kinds})
+        self._ranks: RankedStep | None = None
+        if mesh is not None:
+            from .ranked_step import RankedStep
+
+            like = {**{state: state for state in self._held}, **{f"{each}_{kind}": each for kind, each in kinds}}
+            self._ranks = RankedStep(
+                training, name, like, mesh, specs or {}, sums, engine, partial(compile, target=target, **compiling)
+            )
+            self._held = {state: self._ranks.divide(state, array) for state, array in self._held.items()}
+        elif specs or engine:
+            raise OptionError("specs and engine are for a trainer on several ranks: pass mesh=, such as {'dp': 2}")
+        #: Program with the module's functions and the step; on several ranks that of a rank.
+        self.executable = self._ranks.executable if self._ranks else compile(training, target, **compiling)
+        self._step: Callable[..., Any] = self._ranks or self.executable[name]
+        self._takes_rate = optimizer.lr is None
         names = [each["name"] for each in self.executable.signature(name)["inputs"]]
         self._inputs = [each for each in names if each not in self._held and each != RATE]
         # Each step reads the state that the one before it has written, also in other threads.
@@ -190,10 +212,18 @@ class Trainer:
         with self._stepping:
             results = self._step(**self._held, **named, **rate)
             count = len(results) - len(self._held)
-            self._held = dict(zip(self._held, map(to_numpy, results[count:]), strict=True))
-        return results[0] if count == 1 else results[:count]
+            states = results[count:] if self._ranks else map(to_numpy, results[count:])
+            self._held = dict(zip(self._held, states, strict=True))
+        return results[0] if count == 1 else tuple(results[:count])
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Return the current parameters as NumPy arrays."""
-        return {name: self._held[name] for name in self._parameters}
+        join = self._ranks.join if self._ranks else lambda _, array: array
+        with self._stepping:
+            return {name: join(name, self._held[name]) for name in self._parameters}
+
+    def close(self) -> None:
+        """End the ranks."""
+        if self._ranks:
+            self._ranks.close()
