@@ -80,7 +80,7 @@ class Relax:
             # Nested as the model's are, a list for each sample.
             leaves = pytree.tree_leaves(main(*tensors))[:count]
             # Without a tensor of torch among the arguments the results are none, either.
-            return [_of_torch(each) for each in leaves]
+            return [as_tensor(each) for each in leaves]
 
         return run
 
@@ -113,7 +113,7 @@ def _five_more(node: Any) -> Any:
     return [x, y, relax.add(x, y), x, y]
 
 
-def _of_torch(held: Any) -> object:
+def as_tensor(held: Any) -> object:
     return torch.from_dlpack(held) if hasattr(held, "__dlpack__") and not isinstance(held, torch.Tensor) else held
 
 

@@ -51,7 +51,10 @@ def _answering(peer: Callable[[], Any], limit: int) -> Callable[[Any], tuple[dic
     def answer(asked: tuple[Task, list[int] | None]) -> tuple[dict[int, Any], bool]:
         task, places = asked
         reason = reasons.get(task.entry, set())
-        found = Check(known[task.entry], task.dtype, task.mode, runner, reason).run(places, limit)
+        check = Check
+        if task.mode.startswith("ranks"):
+            from op_placements import PlacementCheck as check
+        found = check(known[task.entry], task.dtype, task.mode, runner, reason).run(places, limit)
         reasons.clear()
         reasons[task.entry] = reason | reasons_for_all(found)
         verdicts = {place: tuple(verdict) for place, verdict in found.items()}
