@@ -151,7 +151,7 @@ _POINTS = {
     "relax_mlir_proof": "comparison.each comparison.reference target.reference",
     "relax_mlir_quantize": "pass.relax-requantize",
     "relax_mlir_report": "page.report",
-    "relax_mlir_shard": "comparison.ranks dialect.ccl pass.relax-localize rules.ccl",
+    "relax_mlir_shard": "comparison.network comparison.ranks dialect.ccl pass.relax-localize rules.ccl",
     "relax_mlir_spirv": "device.opencl device.vulkan target.opencl target.spirv target.vulkan",
     "relax_mlir_tensorrt": "codegen.tensorrt",
     "relax_mlir_tflite": "frontend.tflite",
