@@ -39,7 +39,7 @@ _TESTED_WITH: Mapping[str, tuple[str, ...]] = {
     "onnxruntime": ("proof", "quantize"),
     "proof": ("c", "example_npu", "spirv"),
     "quantize": ("c", "proof", "training"),
-    "shard": ("proof", "training"),
+    "shard": ("proof", "report", "training"),
     "tflite": ("proof", "quantize"),
     "training": ("proof",),
     "tune": ("quantize",),
