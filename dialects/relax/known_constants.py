@@ -40,7 +40,7 @@ FILLED = (*_FULL, *_NUMBERS)
 #: Operations that create constants. relax.constant covers unsigned integers, and types that arith lacks.
 CONSTANTS = ("arith.constant", "relax.constant")
 #: Operations whose fill value `splat` may know.
-SPLATS = ("arith.constant", *FILLED)
+SPLATS = ("arith.constant", "relax.broadcast_to", *FILLED)
 
 
 def is_constant(value: Value) -> bool:
@@ -58,10 +58,11 @@ def splat(value: Value) -> int | float | bool | None:
     if name in _FULL:
         filling = owner.fill_value
         return splat(filling) if filling.type.element_type == value.type.element_type else None
+    if name == "relax.broadcast_to":
+        return splat(owner.x)
     attribute = owner.operation.attributes["value"]
-    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
-        return None
-    return attribute.get_splat_value().value
+    is_splat = isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat
+    return attribute.get_splat_value().value if is_splat else None
 
 
 def number_of(value: Value) -> int | float | bool | None:

@@ -17,19 +17,20 @@ def float_zeros(x: f32[4]) -> R.Tuple(f32[4], f32[4], f32[4], f32[4]):
 
 # CHECK-LABEL: def neutral(
 # CHECK: ) ->
-# CHECK-NEXT: return f, f, f, i, i, i, b, b
+# CHECK-NEXT: return f, f, f, f, i, i, i, b, b
 def neutral(f: f32[n], i: i32["?"], b: bool[4]) -> R.Tuple(
-    f32[n], f32[n], f32[n], i32["?"], i32["?"], i32["?"], bool[4], bool[4]
+    f32[n], f32[n], f32[n], f32[n], i32["?"], i32["?"], i32["?"], bool[4], bool[4]
 ):
     f1 = R.multiply(R.const([1.0], "float32"), f)
     f2 = R.divide(f, R.const([1.0], "float32"))
     f3 = R.power(f, R.const([1.0], "float32"))
+    f4 = R.multiply(f, R.broadcast_to(R.const([1.0], "float32"), R.shape(["n"])))
     i1 = R.add(R.const(0, "int32"), i)
     i2 = R.bitwise_and(i, R.const(-1, "int32"))
     i3 = R.left_shift(i, R.const(0, "int32"))
     b1 = R.logical_and(R.const(True, R.Tensor((4,), "bool")), b)
     b2 = R.logical_xor(b, R.const(False, "bool"))
-    return f1, f2, f3, i1, i2, i3, b1, b2
+    return f1, f2, f3, f4, i1, i2, i3, b1, b2
 
 
 # A constant that gives the result its shape stays: an unknown size may be 1.
