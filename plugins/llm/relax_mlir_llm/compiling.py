@@ -56,7 +56,7 @@ def compile_model(
         _check_encoder(source.path, options)
     pooling = model_pooling(source, is_encoder=config.is_encoder) if options.embeddings else None
     adapters = Adapters(source, {name: Path(folder) for name, folder in options.adapters})
-    is_divided = options.ranks is not None
+    is_divided = options.mesh is not None
     builder = ModuleBuilder(source, architecture, config, layout, options.activation_bits, has_ranks=is_divided)
     if not config.is_encoder:
         builder.add_logits()
@@ -79,13 +79,13 @@ def compile_model(
         is_encoder=config.is_encoder,
         adapters=tuple(name for name, _ in options.adapters),
     )
-    if options.ranks is None:
+    if options.mesh is None:
         tell("compiling", 0.0)
         return Saved(description, _compile(builder.module, options, tell, "compiling"), texts, template)
     from .ranks import start_ranks  # only models of several ranks need these modules
     from .tensor_parallel import divide_module
 
-    divided = divide_module(builder.module, layout, options.ranks)
+    divided = divide_module(builder.module, layout, options.mesh)
     del builder, source  # a process needs the parts of its rank only
 
     with tempfile.TemporaryDirectory() as kernels:  # which ranks have in common

@@ -61,8 +61,8 @@ class LoadOptions:
     adapters: tuple[tuple[str, str], ...]
     #: Compile a function for embeddings.
     embeddings: bool
-    #: Mesh of ranks that divide the model, and the engine that runs them; "" for the launcher's. None: one process.
-    ranks: Mapping[str, int] | None = None
+    #: Mesh of ranks that divide the model, and the engine that runs them. None: one process.
+    mesh: Mapping[str, int] | None = None
     engine: str = ""
 
     def __post_init__(self) -> None:
@@ -71,12 +71,12 @@ class LoadOptions:
         for name, value, allowed in (("kv", self.kv, KINDS), ("activations", self.activations, _ACTIVATIONS)):
             if value not in allowed:
                 raise rx.OptionError(f"{name}='{value}': expected one of {', '.join(allowed)}")
-        if self.ranks is not None:
+        if self.mesh is not None:
             self._check_ranks()
 
     def _check_ranks(self) -> None:
         """Raise RelaxError for options that a model of several ranks does not have."""
-        check_mesh(self.ranks or {})
+        check_mesh(self.mesh or {})
         if self.target.partition("{")[0] != "llvm":
             raise rx.RefusalError(f"mesh= is for the target llvm, got target='{self.target}'")
         if self.embeddings or self.adapters:

@@ -82,13 +82,13 @@ def load(
     """
     merged = None if adapter is None else os.fspath(adapter)
     named = tuple((name, os.fspath(folder)) for name, folder in (adapters or {}).items())
-    options = LoadOptions(
-        target, context, dtype, kv, activations, page_size, merged, named, bool(embeddings), mesh, engine
-    )
     if mesh is not None:
         from .tensor_parallel import import_shard  # only models of several ranks need it
 
-        import_shard("engine_choice").choose_engine(engine, "rx.llm.load")
+        engine = import_shard("engine_choice").choose_engine(engine, "rx.llm.load")
+    options = LoadOptions(
+        target, context, dtype, kv, activations, page_size, merged, named, bool(embeddings), mesh, engine
+    )
     if isinstance(model, (str, os.PathLike)):
         if tokenizer is not None:
             raise rx.OptionError(f"tokenizer={tokenizer!r}: {os.fspath(model)} has its own, expected None")
@@ -106,7 +106,7 @@ def _read(path: Path, options: LoadOptions) -> Saved:
     """Return a saved model, which has a page size and weights of its own."""
     if folders := options.adapter_folders:
         raise rx.RefusalError(f"{path} is compiled, and has no place for {folders[0]}: load the model's own files")
-    if options.ranks is not None:
+    if options.mesh is not None:
         raise rx.RefusalError(f"{path} is compiled for one process: load the model's own files with mesh=")
     saved = read_saved(path)
     if options.page_size not in (None, saved.description.page_size):
@@ -123,7 +123,7 @@ def _read(path: Path, options: LoadOptions) -> Saved:
 
 def _load(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bool, progress: Progress | None) -> Saved:
     """Return a model from the cache, or compile it."""
-    if options.ranks is not None or (folder := _cache_folder(cache)) is None:
+    if options.mesh is not None or (folder := _cache_folder(cache)) is None:
         return _compiled(path, options, progress)
     common = replace(options, context=None)
     place = folder / _hash([str(path.resolve()), json.dumps(asdict(common))])

@@ -195,7 +195,6 @@ def start_ranks(
     Processes other than rank 0 follow it, and then end by SystemExit: their callers' code is for rank 0.
     """
     own = replace(description, pages=divided.layout)
-    engine = import_shard("engine_choice").choose_engine(engine, "rx.llm.load")
     if engine == "threads":
         programs = [compile_module(divided.of_rank(rank), rank) for rank in range(divided.mesh.size)]
         return _ThreadRanks(programs, description, own, [*map(divided.tokens_of_rank, range(divided.mesh.size))])

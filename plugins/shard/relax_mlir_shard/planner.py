@@ -38,18 +38,19 @@ class FactoredOperation(NamedTuple):
     values: tuple[Value, ...]
     shapes: tuple[tuple[Dim, ...], ...]
     factors: tuple[ShardingFactor, ...] | None
-    #: Factors along which the only user adds the result. One process rounds a product and its sum together.
+    #: Factors along which all users add the result in the same kernel, where one process rounds a product and its sum
+    #: together.
     added: frozenset[ShardingFactor] = frozenset()
 
     def divides(self, factor: ShardingFactor, plan: ShardingPlan) -> bool:
         """Return True if ranks may have parts of a factor: no result depends on two parts, or parts may be combined."""
         is_rounded = factor.kind in ("sum", "prod") and is_float(element_of(self.values[-1]))
-        return not (plan.keeps_sums and (is_rounded or factor in self.added))
+        return not (plan.keeps_sums and (is_rounded or factor in self.added or self.values[-1] in plan.undivided))
 
     def keeps_order(self, factor: ShardingFactor, axes: Sequence[str], plan: ShardingPlan) -> bool:
         """Return False if sums run across a dimension with parts of one element, in an order of their own."""
         row = row_of(self.operation.opview)
-        is_across = row is not None and row.pattern in _ACROSS and not _OF_HEADS.search(row.name)
+        is_across = row is not None and _pattern(self) in _ACROSS and not _OF_HEADS.search(row.name)
         if not plan.keeps_sums or not is_across or any(size != plan.mesh.count(axes) for size in factor.sizes):
             return True
         results = {place for other in self.factors or () if not other.kind for place in other.places}
@@ -75,6 +76,8 @@ class ShardingPlan:
     shardings: dict[Value, Sharding] = field(default_factory=dict)
     #: Values with a sharding that the user chose.
     fixed: set[Value] = field(default_factory=set)
+    #: Results that one rank computes, since a collective would stand between a product and its sum.
+    undivided: set[Value] = field(default_factory=set)
     #: Symbols that the arguments divide. Others are not divided.
     symbols: frozenset[str] = frozenset()
 
@@ -127,6 +130,21 @@ def keep_whole(arguments: Collection[Value], steps: Sequence[FactoredOperation],
                 plan.fixed.add(value)
                 undone = True
     return undone
+
+
+def keep_kernels(steps: Sequence[FactoredOperation], plan: ShardingPlan) -> bool:
+    """Undo the division of sums and of products if a collective would stand between. Return True if there are some."""
+    have: dict[Value, Sharding] = {}
+    products = {step.values[-1] for step in steps if step.added}
+    before = len(plan.undivided)
+    for step in steps:
+        chosen = chosen_axes(step, plan, have)
+        for index, value in enumerate(step.operation.operands):
+            if value in products and required_sharding(step, chosen, index) != have[value]:
+                plan.undivided |= {value, step.values[-1]}
+        for index, value in enumerate(step.operation.results, len(step.operation.operands)):
+            have[value] = required_sharding(step, chosen, index)
+    return plan.keeps_sums and len(plan.undivided) > before
 
 
 def _propagate(step: FactoredOperation, plan: ShardingPlan) -> bool:

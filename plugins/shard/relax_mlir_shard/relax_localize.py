@@ -35,6 +35,7 @@ from .planner import (
     Planner,
     ShardingPlan,
     chosen_axes,
+    keep_kernels,
     keep_whole,
     propagate,
     required_sharding,
@@ -130,10 +131,10 @@ class _Localizer:
                 self.explanation.add_value(name, place, value, self._shape(value), self.have[value])
 
     def _propagate(self, plan: ShardingPlan, steps: Sequence[FactoredOperation], arguments: Sequence[Value]) -> None:
-        """Extend the plan, from the start whenever an argument without a spec turns out to be better as a whole."""
+        """Extend the plan, from the start whenever an argument without a spec, or a sum, must stay whole."""
         annotated = dict(plan.shardings)
         self.planner(steps, plan)
-        while keep_whole(arguments, steps, plan):
+        while keep_whole(arguments, steps, plan) or keep_kernels(steps, plan):
             plan.shardings = dict(annotated)
             self.planner(steps, plan)
 

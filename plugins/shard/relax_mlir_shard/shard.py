@@ -63,8 +63,6 @@ def shard(
     if not isinstance(specs or {}, Mapping):
         raise OptionError(f"rx.shard: specs has the axes of each argument by name, got {specs!r}")
     copy = module.copy()
-    if sums == "same":
-        Pipeline(_SIMPLIFY).run(copy)
     division = _Division(
         "rx.shard", function, None if mesh is None else Mesh.from_sizes(mesh), specs or {}, sums, planner, network
     )
@@ -117,12 +115,15 @@ class _Division(NamedTuple):
 
     def divide(self, module: Operation) -> Explanation:
         """Turn the function into the program of one rank, and add its plan. Leave a rank's program as it is."""
+        is_divided = PLAN in map(symbol_name, functions_in(module))
+        if self.sums == "same" and not is_divided:
+            Pipeline(_SIMPLIFY).run(module, all_or_nothing=False)
         planner = planner_of(self.planner)
         network = None if self.network is None else Network.read(self.network)
         main = graph_function(module, self.function, self.what)
         mesh = self._mesh_of(main) if self.mesh is None else self.mesh
         explanation = Explanation(mesh, network)
-        if PLAN in map(symbol_name, functions_in(module)):
+        if is_divided:
             if self.mesh is not None or self.specs:
                 raise OptionError(f"{self.what}: the module is the program of one rank already")
             explain_operations(main, explanation)
@@ -211,8 +212,9 @@ def _annotate(function: Operation, mesh: Mesh, specs: Mapping[str, Spec]) -> Non
     shardings: dict[str, Sharding] = {}
     for name, spec in specs.items():
         if name not in arguments and name not in results:
-            known, has = [*arguments, *results], f"specs: @{symbol_name(function)} has"
-            raise OptionError(f"{has} no value '{name}'{suggest(str(name), known)}; it has: {', '.join(known)}")
+            known = [*arguments, *results]
+            hint = f"{suggest(str(name), known)}; it has: {', '.join(known)}"
+            raise OptionError(f"specs: @{symbol_name(function)} has no value '{name}'{hint}")
         shardings[name] = sharding_of_spec(spec, f"specs['{name}']")
         mesh.check(shardings[name], f"specs['{name}']")
     returned = last_of(body_of(function)).operands

@@ -157,6 +157,23 @@ def test_sums_add_operands_that_their_kernel_computes(name: str) -> None:
         numpy.testing.assert_array_equal(ranks["main"](x, y), expected)
 
 
+@pytest.mark.parametrize(("shape", "count"), [((33, 4), 4), ((33, 48), 3)])
+def test_gradients_of_divided_scales(shape: tuple[int, ...], count: int) -> None:
+    """Keep products beside their sums, also products with ones, which vanish from small parts."""
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor(shape), "w": rx.tensor(shape[-1:]), "b": rx.tensor(shape[-1:])}) as f:
+        x, w, b = f
+        f.returns(relax.sum(relax.nn.rms_norm(relax.nn.layer_norm(x, w, b, axes=[-1]), b)))
+    module = rx.grad(module, wrt=["x", "w", "b"])
+    inputs = [numpy.random.default_rng(0).standard_normal(size, "float32") for size in (shape, shape[-1:], shape[-1:])]
+    expected = [to_numpy(each) for each in rx.compile(module)["main_adjoint"](*inputs)]
+    for name in "wb":
+        divided = rx.shard(module, {"a": count}, {name: ("a",)}, function="main_adjoint")
+        with rx.launch(rx.compile(divided)) as ranks:
+            for result, bits in zip(ranks["main_adjoint"](*inputs), expected, strict=True):
+                numpy.testing.assert_array_equal(result, bits)
+
+
 def test_norms_of_all_dimensions_get_whole_operands() -> None:
     module = rx.Module()
     scale, offset = numpy.ones((2, 4, 8), "float32"), numpy.zeros((2, 4, 8), "float32")

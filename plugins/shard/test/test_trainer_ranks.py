@@ -113,7 +113,8 @@ def test_parameters_and_states_stay_divided() -> None:
         ({"mesh": {"dp": 0}}, "axis 'dp' needs a number of ranks, 1 or more, got 0"),
         ({"mesh": {"dp": 2}, "specs": {"w1": ("tp", None)}}, "the mesh dp=2 has no axis 'tp'"),
         ({"mesh": {"dp": 2}, "specs": {"w": ("dp", None)}}, "specs: @loss_step has no value 'w'; did you mean"),
-        ({"specs": BY_COLUMNS}, "specs and engine are for a trainer on several ranks: pass mesh="),
+        ({"specs": BY_COLUMNS}, "specs, sums and engine are for a trainer on several ranks: pass mesh="),
+        ({"sums": "split"}, "specs, sums and engine are for a trainer on several ranks: pass mesh="),
         ({"mesh": {"dp": 2}, "engine": "thread"}, "no engine 'thread'; did you mean 'threads'"),
     ],
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import relax_mlir as rx
+from relax_mlir.bindings.ir import Operation
 from relax_mlir.bindings.navigation import body_of, function_type_of
 from relax_mlir.dialects.relax.function_attributes import argument_names
 from relax_mlir.dialects.relax.values import tensor_info
@@ -48,7 +49,7 @@ class RankedStep:
         results = len(function_type_of(function_of(training.operation, name)).results)
         #: Index of the result of each parameter and state.
         self._places = {state: results - len(states) + index for index, state in enumerate(states)}
-        specs = self._complete_specs(training, name, states, mesh, specs)
+        specs = self._complete_specs(function_of(training.operation, name), states, specs, _BATCH in mesh)
         self.executable = compile_module(rx.shard(training, mesh, specs, function=name, sums=sums))
         self._ranks = rx.launch(self.executable, engine=engine)
         #: Divide an initial parameter or state, and end the ranks.
@@ -69,20 +70,15 @@ class RankedStep:
         return whole
 
     def _complete_specs(
-        self,
-        training: rx.Module,
-        name: str,
-        states: Mapping[str, str],
-        mesh: Mapping[str, int],
-        specs: Mapping[str, Any],
+        self, function: Operation, states: Mapping[str, str], specs: Mapping[str, Any], has_batch: bool
     ) -> dict[str, Any]:
         """Divide inputs along the batch, and states like their parameters, on the way in and out."""
-        complete, function = dict(specs), function_of(training.operation, name)
+        complete = dict(specs)
         for argument, value in zip(argument_names(function), body_of(function).arguments, strict=True):
             rank = len(tensor_info(value).shape or ())
             if argument in states:
                 spec = complete.setdefault(argument, specs.get(states[argument], (None,) * rank))
                 complete[f"result{self._places[argument]}"] = spec
-            elif rank and _BATCH in mesh:
+            elif rank and has_batch:
                 complete.setdefault(argument, (_BATCH, *(None,) * (rank - 1)))
         return complete

@@ -180,8 +180,10 @@ class Trainer:
                 training, name, like, mesh, specs or {}, sums, engine, partial(compile, target=target, **compiling)
             )
             self._held = {state: self._ranks.divide(state, array) for state, array in self._held.items()}
-        elif specs or engine:
-            raise OptionError("specs and engine are for a trainer on several ranks: pass mesh=, such as {'dp': 2}")
+        elif specs or engine or sums != "same":
+            raise OptionError(
+                "specs, sums and engine are for a trainer on several ranks: pass mesh=, such as {'dp': 2}"
+            )
         #: Program with the module's functions and the step; on several ranks that of a rank.
         self.executable = self._ranks.executable if self._ranks else compile(training, target, **compiling)
         self._step: Callable[..., Any] = self._ranks or self.executable[name]
