@@ -59,6 +59,8 @@ def shard(
     `explain` prints each collective, with its reason, and its time on a `network`: a file of
     `relax-run --measure-network`. The active journal records the same.
     """
+    if not isinstance(module, rx.Module):
+        raise OptionError(f"rx.shard takes an rx.Module, got {type(module).__name__}")
     _check_sums(sums, "rx.shard")
     if not isinstance(specs or {}, Mapping):
         raise OptionError(f"rx.shard: specs has the axes of each argument by name, got {specs!r}")
