@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -21,30 +22,17 @@ from ...dialects.relax.infer.layouts import blocked_dimensions, layouts_of
 from ...emit import linalg, tensors
 from ...emit.arithmetic import element
 from ...emit.conversions import to_float
-from ...emit.interpolation import (
-    Tap,
-    cubic_weights,
-    inside,
-    is_empty,
-    limited,
-    linear_weights,
-    require_elements,
-    weighted,
-)
 from ...emit.numbers import Number, as_index, constant, intrinsic, select
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import Legalized, register_legalize
 
+from ...emit.interpolation import (  # isort: skip
+    Tap, cubic_weights, inside, is_empty, limited, linear_weights, require_elements, weighted,
+)  # fmt: skip
+
 #: As in TVM: a coordinate this close to a whole number counts as that number.
 _EPSILON = 1e-5
-
-
-class _Region(NamedTuple):
-    """Resized part of a dimension, for tf_crop_and_resize; 0 is the first element, 1 the last."""
-
-    start: float
-    end: float
 
 
 class _Table(NamedTuple):
@@ -70,7 +58,6 @@ def resize(call: LegalizeCall) -> Legalized:
     if is_empty(call.info(call.operands[0]), axes, call.result_infos[0]):
         return call.decline("the image is empty: there is nothing to resize")
     settings = _Settings(call.op, dtype, out_dtype, len(axes))
-
     shapes = call.shape(call.operands[0]), call.result_shape()
     times = {axis: count for axis in axes if (count := settings.times(*(shape[axis] for shape in shapes))) is not None}
     if len(times) == len(axes):
@@ -81,7 +68,11 @@ def resize(call: LegalizeCall) -> Legalized:
         sizes = linalg.sizes(data)
         require_elements([sizes[axis] for axis in axes], linalg.sizes(output))
         tables = [settings.table(data, output, axis, position) for position, axis in enumerate(axes)]
-        return _combine(data, output, axes, tables, settings)
+        if not settings.is_by_rows(axes, *shapes):
+            return _combine(data, output, axes, tables, settings)
+        rows = linalg.empty([*sizes[:-1], linalg.sizes(output)[-1]], element(settings.wide))
+        rows = _combine(data, rows, axes[-1:], tables[-1:], settings.with_types(dtype, settings.wide))
+        return _combine(rows, output, axes[:-1], tables[:-1], settings.with_types(settings.wide, out_dtype))
 
     return call.prim(resized, call.operands[:1])
 
@@ -92,26 +83,36 @@ class _Settings:
     def __init__(self, op: OpView, dtype: str, out_dtype: str, count: int):
         self.dtype, self.out_dtype = dtype, out_dtype
         # f32 does not represent every 32-bit integer.
-        is_wide = "f64" in (dtype, out_dtype) or (bit_width(dtype) >= 32 and not is_float(dtype))
-        self.wide = "f64" if is_wide else "f32"
+        self.wide = "f64" if "f64" in (dtype, out_dtype) or bit_width(dtype) >= 32 and not is_float(dtype) else "f32"
         self.mode, self.method, self.rounding = op.coordinate_transformation_mode, op.method, op.rounding_method
         self.alpha, self.excludes = op.cubic_alpha, op.cubic_exclude == 1
         self.is_cropped = self.mode == "tf_crop_and_resize"
         self.extrapolated = op.extrapolation_value
         roi = op.roi or (0.0,) * (2 * count)
-        self.regions = [_Region(*each) for each in zip(roi[:count], roi[count:], strict=True)]
+        #: Start and end of the resized part of each dimension; 0 is the first element, 1 the last.
+        self.regions = list(zip(roi[:count], roi[count:], strict=True))
+
+    def with_types(self, dtype: str, out_dtype: str) -> _Settings:
+        settings = copy(self)
+        settings.dtype, settings.out_dtype = dtype, out_dtype
+        return settings
+
+    def is_by_rows(self, axes: Sequence[int], shape: Sequence[Any], result_shape: Sequence[Any]) -> bool:
+        """Check whether to combine the elements of a row first, which vectors gather: sums have the same order."""
+        if axes[-1] != len(shape) - 1 or self.method == "nearest_neighbor" or self.is_cropped:
+            return False
+        pairs = [(shape[axis], result_shape[axis]) for axis in axes[:-1]]
+        return all(isinstance(size, int) and isinstance(count, int) and size <= 2 * count for size, count in pairs)
 
     def times(self, size: Size | None, count: Size | None) -> int | None:
         """Return how often each element along a dimension is repeated, or None if resizing is not a repetition."""
         if self.method != "nearest_neighbor" or not isinstance(size, int) or not isinstance(count, int):
             return None
-        if not size or not count or count % size:
-            return None
+        times = count // size if size and count and count % size == 0 else 0
         # Copies are within half an element around the original, or between it and the next one.
         are_around = self.mode.endswith("half_pixel") and self.rounding.startswith("round")
         are_behind = self.mode in ("asymmetric", "tf_half_pixel_for_nn") and self.rounding in ("", "floor")
-        times = count // size
-        return times if times < 1 / _EPSILON and (are_around or are_behind) else None
+        return times if 0 < times < 1 / _EPSILON and (are_around or are_behind) else None
 
     def table(self, data: Value, output: Value, axis: int, position: int) -> _Table:
         size, count = linalg.sizes(data)[axis], linalg.sizes(output)[axis]
@@ -126,7 +127,7 @@ class _Settings:
         columns = linalg.generic([], outputs, [identity(1)] * len(types), [linalg.PARALLEL], row)
         return _Table(columns[:taps], columns[taps : taps + weights], columns[taps + weights :])
 
-    def _row(self, place: Number, size: Number, count: Number, region: _Region) -> list[Number]:
+    def _row(self, place: Number, size: Number, count: Number, region: tuple[float, float]) -> list[Number]:
         x = self._coordinate(place.to("f64"), size.to("f64"), count.to("f64"), region)
         last = size.to("f64") - 1.0
         is_inside = [(x >= 0.0) & (x <= last)] if self.is_cropped else []
@@ -149,7 +150,7 @@ class _Settings:
             weights = [weight / total for weight in weights]
         return [*(index for index, _ in places), *weights, *is_inside]
 
-    def _coordinate(self, x: Number, size: Number, count: Number, region: _Region) -> Number:
+    def _coordinate(self, x: Number, size: Number, count: Number, region: tuple[float, float]) -> Number:
         """Return the image coordinate of a place of the result. All operands are whole numbers in f64."""
         if self.mode == "asymmetric":
             return x * size / count
@@ -204,10 +205,8 @@ def _combine(data: Value, output: Value, axes: Sequence[int], tables: Sequence[_
         places = [linalg.index(axis) for axis in range(rank)]
 
         def read(indices: Sequence[Number]) -> Number:
-            at = list(places)
-            for axis, index in zip(axes, indices, strict=True):
-                at[axis] = index
-            return linalg.extract(data, at)
+            at = dict(zip(axes, indices, strict=True))
+            return linalg.extract(data, [at.get(axis, place) for axis, place in enumerate(places)])
 
         value = _value(rows, read, settings)
         if not settings.is_cropped:
