@@ -134,6 +134,8 @@ def keep_whole(arguments: Collection[Value], steps: Sequence[FactoredOperation],
 
 def keep_kernels(steps: Sequence[FactoredOperation], plan: ShardingPlan) -> bool:
     """Undo the division of sums and of products if a collective would stand between. Return True if there are some."""
+    if not plan.keeps_sums:
+        return False
     have: dict[Value, Sharding] = {}
     products = {step.values[-1] for step in steps if step.added}
     before = len(plan.undivided)
@@ -144,7 +146,7 @@ def keep_kernels(steps: Sequence[FactoredOperation], plan: ShardingPlan) -> bool
                 plan.undivided |= {value, step.values[-1]}
         for index, value in enumerate(step.operation.results, len(step.operation.operands)):
             have[value] = required_sharding(step, chosen, index)
-    return plan.keeps_sums and len(plan.undivided) > before
+    return len(plan.undivided) > before
 
 
 def _propagate(step: FactoredOperation, plan: ShardingPlan) -> bool:
