@@ -372,7 +372,8 @@ def is_op(*names: str) -> Op:
 def is_filled(number: float | NumberTest | None = None) -> GraphPattern:
     """Return the pattern of a tensor with one number everywhere, any or this one.
 
-    The tensor is a constant, made by `full`, `zeros` or `ones`, or a broadcast of such. A function gets the number and the element type.
+    The tensor is a constant, made by `full`, `zeros` or `ones`, or a broadcast of such. A function gets the number and
+    the element type.
     """
     if number is None:
         return Filled(lambda *_: True, "filled")
