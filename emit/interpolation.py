@@ -67,7 +67,7 @@ def is_empty(info: Info, axes: Sequence[int], result: Info) -> bool:
     return 0 not in result.shape and any(info.shape[axis] == 0 for axis in axes)
 
 
-def require_elements(sizes: Sequence[Size], out_sizes: Sequence[Size]) -> None:
+def require_image(sizes: Sequence[Size], out_sizes: Sequence[Size]) -> None:
     """Raise ValueError in the program if elements are read from an empty image."""
     if is_nothing(out_sizes):
         return

@@ -14,7 +14,7 @@ from ...dialects.core.infos import bit_width
 from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ...emit import linalg, loops
 from ...emit.arithmetic import element
-from ...emit.interpolation import Tap, cubic_weights, is_empty, limited, linear_weights, require_elements, weighted
+from ...emit.interpolation import Tap, cubic_weights, is_empty, limited, linear_weights, require_image, weighted
 from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, select
 from ...emit.tensors import merge, slice_of, split
 from ...passes.legalize.call import LegalizeCall
@@ -125,7 +125,7 @@ def _sample_grid(
     require_blocks(data, layout)
     loops.require_same(sizes[batch], grid_sizes[0], "batches of data and grid")
     loops.require_same(grid_sizes[1], len(spatial), "coordinates of the grid")
-    require_elements([sizes[axis] for axis in axes], linalg.sizes(output))
+    require_image([sizes[axis] for axis in axes], linalg.sizes(output))
     known, out_sizes = [as_index(sizes[axis]) for axis in axes], [linalg.size(output, axis) for axis in axes]
     places = _places(grid, [sizes[batch], *out_sizes], known, sampling, grid_dtype)
     # A place in the image is a linear index, and so is one in the result.

@@ -22,14 +22,11 @@ from ...dialects.relax.infer.layouts import blocked_dimensions, layouts_of
 from ...emit import linalg, tensors
 from ...emit.arithmetic import element
 from ...emit.conversions import to_float
+from ...emit.interpolation import Tap, cubic_weights, inside, is_empty, limited, linear_weights, require_image, weighted
 from ...emit.numbers import Number, as_index, constant, intrinsic, select
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.layouts import in_plain_layout, require_blocks
 from ...passes.legalize.rules import Legalized, register_legalize
-
-from ...emit.interpolation import (  # isort: skip
-    Tap, cubic_weights, inside, is_empty, limited, linear_weights, require_elements, weighted,
-)  # fmt: skip
 
 #: As in TVM: a coordinate this close to a whole number counts as that number.
 _EPSILON = 1e-5
@@ -66,7 +63,7 @@ def resize(call: LegalizeCall) -> Legalized:
     def resized(data: Value, output: Value) -> Value:
         require_blocks(data, layout)
         sizes = linalg.sizes(data)
-        require_elements([sizes[axis] for axis in axes], linalg.sizes(output))
+        require_image([sizes[axis] for axis in axes], linalg.sizes(output))
         tables = [settings.table(data, output, axis, position) for position, axis in enumerate(axes)]
         if not settings.is_by_rows(axes, *shapes):
             return _combine(data, output, axes, tables, settings)

@@ -222,7 +222,7 @@ def test_loops_get_whole_values() -> None:
 def test_annotations_are_checked(mesh: dict[str, int], specs: Any, problem: str) -> None:
     with pytest.raises(rx.OptionError, match=problem):
         rx.shard(block(), mesh, specs)
-    with pytest.raises(rx.OptionError, match="rx.shard takes an rx.Module, got str"):
+    with pytest.raises(rx.OptionError, match=r"rx\.shard takes an rx\.Module, got str"):
         rx.shard("module", mesh, specs)  # type: ignore[arg-type]
 
 
