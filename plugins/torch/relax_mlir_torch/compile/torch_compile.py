@@ -29,7 +29,7 @@ from ..model_constants import constant
 from ..program_main import Inputs, add_graph, no_token, passed_as
 from ..steps_back import leave_out_unread, tell_results
 from .torch_fallback import PartlyEager, refused_by
-from .torch_results import TorchResults, taking
+from .torch_results import TorchResults, permute_arguments, taking
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -139,6 +139,8 @@ class _Importable(NamedTuple):
     #: Arguments of the graph, without the random key.
     placeholders: Sequence[FxNode]
     results: TorchResults
+    #: Orders of the dimensions of arguments that the graph takes permuted or copied, by position.
+    orders: Mapping[int, Sequence[int]]
     #: Key of the call's random numbers, if the graph may draw random numbers.
     key: FxNode | None
 
@@ -175,7 +177,11 @@ class TorchProgram:
             places = [place for place, each in enumerate(given) if freezes and _is_constant(each)]
             # Copy constants from the device to the CPU: the program uploads its constants itself.
             names = self._importable.placeholders
-            fixed = {names[place]: constant(given[place].cpu(), names[place].name) for place in places}
+            orders, fixed = self._importable.orders, {}
+            for place in places:
+                tensor = given[place].cpu()
+                tensor = tensor.permute(orders[place]) if place in orders else tensor
+                fixed[names[place]] = constant(tensor, names[place].name)
             # Tokens, which order effects, are None in calls.
             fixed |= {fx: no_token() for fx, each in zip(names, given, strict=True) if each is None}
             # Sizes of jagged dimensions have no value. A node that reads such a size is refused with this text.
@@ -275,7 +281,7 @@ class _Calls:
     def _build(
         self, importable: _Importable, fixed: Mapping[FxNode, Any], options: Mapping[str, Any], refused: set[str]
     ) -> None:
-        graph, placeholders, _, key = importable
+        graph, placeholders, _, orders, key = importable
         given = [*placeholders, *([] if key is None else [key])]
         with uncollected():
             module, problems = Module(), Problems(WORDS)
@@ -287,6 +293,10 @@ class _Calls:
             executable = compile(module, **options)
         places = {fx: place for place, fx in enumerate(given)}
         self._take = taking([places[each.fx] for each in passed])
+        #: Orders of the dimensions of passed arguments that are permuted or copied, by position.
+        self._orders = [
+            (place, orders[places[each.fx]]) for place, each in enumerate(passed) if places[each.fx] in orders
+        ]
         if key is not None:
             self._key = _key_source(key.meta["val"].device, is_drawn=draws > 0)
         #: Positions of numbers in the passed arguments, which are passed as 0-D tensors.
@@ -300,8 +310,8 @@ class _Calls:
         if self._main is None:
             return [] if self._outputs is None else self._outputs(given, ())
         passed = self._take(given if self._key is None else [*given, self._key()])
-        if self._scalars:
-            passed = self._with_tensors(passed)
+        if self._scalars or self._orders:
+            passed = self._converted(passed)
         try:
             returned = self._main(*passed)
         except ValueError as error:
@@ -310,10 +320,13 @@ class _Calls:
         results = returned if isinstance(returned, tuple) else (returned,)
         return list(results) if self._outputs is None else self._outputs(given, results)
 
-    def _with_tensors(self, passed: Sequence[Any]) -> list[Any]:
+    def _converted(self, passed: Sequence[Any]) -> list[Any]:
+        """Return the arguments with their dimensions in memory order, and numbers as tensors."""
         import torch
 
         found = list(passed)
+        for place, order in self._orders:
+            found[place] = found[place].permute(order).contiguous()
         for place in self._scalars:
             found[place] = torch.tensor(found[place])
         return found
@@ -327,7 +340,7 @@ def _importable(source: GraphModule) -> _Importable:
     copy.output(copy.graph_copy(source.graph, {}))
     graph = fx.GraphModule(source, copy)
     placeholders = list(copy.find_nodes(op="placeholder"))
-    return _Importable(graph, placeholders, TorchResults(graph), _key_argument(graph))
+    return _Importable(graph, placeholders, TorchResults(graph), permute_arguments(graph), _key_argument(graph))
 
 
 def _has_effects(graph: GraphModule) -> bool:

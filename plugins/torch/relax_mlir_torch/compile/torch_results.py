@@ -200,14 +200,38 @@ def _owners(graph: GraphModule, places: Mapping[FxNode, TensorPlace]) -> Mapping
 
 def _permute_to_memory_order(graph: GraphModule, output: FxNode, fx: FxNode, order: Sequence[int]) -> FxNode:
     """Return a node with a contiguous result in the memory order of a tensor with other strides."""
+    return fx if list(order) == sorted(order) else _insert_permute(graph, output, fx, order)
+
+
+def _insert_permute(graph: GraphModule, before: FxNode, fx: FxNode, order: Sequence[int]) -> FxNode:
     import torch
 
-    if list(order) == sorted(order):
-        return fx
-    with graph.graph.inserting_before(output):
+    with graph.graph.inserting_before(before):
         made = graph.graph.call_function(torch.ops.aten.permute.default, (fx, list(order)))
     made.meta = {**fx.meta, "val": fx.meta["val"].permute(list(order))}
     return made
+
+
+def permute_arguments(graph: GraphModule) -> Mapping[int, Sequence[int]]:
+    """Let a graph take arguments in memory order. Return the orders of arguments to permute or copy, by position."""
+    orders: dict[int, Sequence[int]] = {}
+    tensors = places_of(graph)
+    placeholders = list(graph.graph.find_nodes(op="placeholder"))
+    for place, fx in enumerate(placeholders):
+        if fx not in tensors:
+            continue
+        original = fx.meta["val"]
+        order = memory_order(original)
+        if order is None:
+            orders[place] = list(range(original.dim()))  # has gaps or overlaps: a copy
+        if order is None or list(order) == sorted(order):
+            continue
+        orders[place] = order
+        fx.meta = {**fx.meta, "val": original.permute(list(order))}
+        made = _insert_permute(graph, placeholders[-1].next, fx, sorted(range(len(order)), key=order.__getitem__))
+        made.meta = {**made.meta, "val": original}
+        fx.replace_all_uses_with(made, delete_user_cb=lambda user, made=made: user is not made)
+    return orders
 
 
 def _erase_unused_views(graph: GraphModule, outputs: Sequence[Any], places: Mapping[FxNode, TensorPlace]) -> None:
