@@ -244,6 +244,33 @@ assert len(handles.held_by_handle) < 100, len(handles.held_by_handle)
     )
 
 
+def test_serialized_executables_and_the_compilation_cache(tmp_path: Path) -> None:
+    program = f"""
+from jax.experimental.serialize_executable import deserialize_and_load, serialize
+f = jax.jit(lambda a, b: (jnp.sin(a) @ b.T, (a > 2).sum(), b), donate_argnums=1)
+def bits(g):
+    return [np.asarray(each).tobytes() for each in g(x, jnp.ones((2, 3)))]
+data, *rest = serialize(f.lower(x, x).compile())
+assert bits(deserialize_and_load(data, *rest)) == bits(f)
+damaged = bytearray(data)
+damaged[data.index(b"relax-mlir") + 1000] ^= 1
+assert "is damaged" in refusal(deserialize_and_load, bytes(damaged), *rest)
+assert "not of the platform relax" in refusal(deserialize_and_load, data.replace(b"relax-mlir", b"relax-nlir"), *rest)
+calling = jax.jit(lambda a: jax.pure_callback(lambda b: b, a, a)).lower(x).compile()
+assert "the program calls functions of this Python process" in refusal(serialize, calling)
+
+from jax import monitoring
+monitoring.register_event_listener(lambda event, **_: counts.append(event[29:]))
+counts = []
+jax.config.update("jax_compilation_cache_dir", {str(tmp_path)!r})
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.jit(lambda a: jnp.tanh(a) + 1)(x)
+print(*(counts.count(each) for each in ("misses", "hits")))
+"""
+    assert [passes(tmp_path, program, "relax,cpu") for _ in range(2)] == ["1 0\n", "0 1\n"]
+    assert passes(tmp_path, program, "relax,cpu", RELAX_JAX_OPT_LEVEL="1") == "1 0\n"
+
+
 def test_options_of_the_environment(tmp_path: Path) -> None:
     assert passes(tmp_path, "print(x[0, 1])", RELAX_JAX_OPT_LEVEL="0", RELAX_JAX_PARTITION="") == "1.0\n"
     found = run(tmp_path, "", RELAX_JAX_OPT_LEVEL="fast")

@@ -100,6 +100,8 @@ _FIELDS = {
     "Executable_OutputDimensions": "of:p count:z items:p sizes:p",
     "Executable_OptimizedProgram": "of:p program:p",
     **dict.fromkeys(["LoadedExecutable_GetExecutable", "Client_TopologyDescription"], "of:p value:p"),
+    "Executable_Serialize": f"{_TEXT} holder:p deleter:p",
+    "Executable_DeserializeAndLoad": "of:p data:p size:z executable:p options:p options_size:z",
     "LoadedExecutable_Delete": "of:p",
     "LoadedExecutable_IsDeleted": "of:p value:b",
     "LoadedExecutable_Execute": "of:p options:p arguments:p devices:z count:z results:p events:p device:p",

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 from typing import Any
 
+from relax_mlir.compilation.fingerprint import compiler_fingerprint
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.suggest import suggest
 from relax_mlir.support.version import VERSION
@@ -81,6 +83,12 @@ def _options(given: dict[str, str | int]) -> dict[str, Any]:
     return options
 
 
+@functools.lru_cache(maxsize=1)
+def _version_with_options() -> str:
+    """Return the version for keys of jax's compilation cache, which differs where the code of programs may."""
+    return f"relax-mlir {VERSION} {compiler_fingerprint()} {sorted(client.options.items())}"
+
+
 def _read_options(address: int, count: int) -> dict[str, str | int]:
     found: dict[str, str | int] = {}
     values: Any = (NamedValue * count).from_address(address) if count else []
@@ -128,8 +136,8 @@ for _name in ("TopologyDescription_Attributes", "DeviceDescription_Attributes"):
     gives_list(_name, lambda held: _NONE)
 for _name in ("Client_PlatformName", "TopologyDescription_PlatformName", "DeviceDescription_Kind"):
     gives_text(_name, PLATFORM)
-for _name in ("Client_PlatformVersion", "TopologyDescription_PlatformVersion"):
-    gives_text(_name, f"relax-mlir {VERSION}")
+gives_text("Client_PlatformVersion", lambda held: _version_with_options())
+gives_text("TopologyDescription_PlatformVersion", f"relax-mlir {VERSION}")
 for _name in ("DeviceDescription_DebugString", "DeviceDescription_ToString"):
     gives_text(_name, f"{PLATFORM}:0")
 for _name in ("Memory_DebugString", "Memory_ToString"):

@@ -46,10 +46,11 @@ def register(**options: str | int) -> None:
     import_jax()
     register_lowerings()
     try:
-        from jax._src import xla_bridge
+        from jax._src import compilation_cache, xla_bridge
         from jax._src.interpreters import mlir
 
         add, donating = xla_bridge.register_plugin, mlir._platforms_with_donation
+        is_enabled, is_used = compilation_cache._is_cache_enabled, compilation_cache.is_cache_used
         export_by_dlpack()
     except (AttributeError, ImportError):
         import jax
@@ -57,6 +58,9 @@ def register(**options: str | int) -> None:
         raise ModelError(f"jax {jax.__version__} is not known: the platform relax was tested with {TESTED}") from None
     # Lower than the priority of JAX's CPU platform, which stays the default.
     add(PLATFORM, c_api=_capsule(), options=options or None, priority=-1)
+    # jax lists the platforms that its compilation cache is for.
+    uses_cache: Any = lambda backend: is_enabled() if backend.platform == PLATFORM else is_used(backend)  # noqa: E731
+    compilation_cache.is_cache_used = uses_cache
     if PLATFORM not in donating:
         donating.append(PLATFORM)
     _registered.append(PLATFORM)

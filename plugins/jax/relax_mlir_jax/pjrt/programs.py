@@ -5,37 +5,51 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+import relax_mlir as rx
 from relax_mlir.compilation.compiling import compile
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME
 from relax_mlir.runtime.foreign_types import Tensor
+from relax_mlir.support.version import VERSION
 
 from ..jax_modules import imported, main_of, opened
+from ..stablehlo.operators.python_calls import TARGET
 from .api import ExecuteOptions, Program
-from .c_handles import Held, KeptMemory, clear, held_by_handle, hold
+from .c_handles import Held, KeptMemory, clear, held_by_handle, hold, stubs
 from .client import KIND_OF_MEMORY, client
-from .entries import HAPPENED, entry, gives, gives_list, gives_text
-from .platform_arrays import PlatformArray, Shape, shape_of
+from .entries import HAPPENED, NotHere, entry, gives, gives_list, gives_text
+from .platform_arrays import PlatformArray, shape_of
 
 _HANDLES = ctypes.c_void_p
 #: Serialized protocol buffer DeviceAssignment: one replica and one computation on device 0.
 _ON_THE_DEVICE = bytes([0x08, 1, 0x10, 1, 0x1A, 3, 0x0A, 1, 0])
 _FORMAT = "mlir"
+#: First bytes of a serialized executable.
+_HEAD = f"relax-mlir {VERSION}\n".encode()
 _MARKS_OF_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
+
+
+class Interface(NamedTuple):
+    """Name, donated arguments and result types of a program."""
+
+    name: str
+    donated: list[int]
+    results: list[tuple[str, tuple[int, ...]]]
 
 
 class Executable(Held):
     """Compiled program, with precomputed answers to the queries of C code."""
 
-    def __init__(self, code: bytes) -> None:
-        module = opened(code)
-        self.shapes = _result_shapes(module)
+    def __init__(self, code: bytes, interface: Interface, program: rx.Executable) -> None:
+        self.shapes = [shape_of(*each) for each in interface.results]
         super().__init__(len(self.shapes), 1)  # one replica, one partition
         self.code, self.is_deleted = code, False
-        self.name, self.donated = _name(module), _find_donated(module)
-        self.main: Callable[..., Any] = compile(imported(module), **client.options)["main"].packed
+        self.name, self.donated, _ = self.interface = interface
+        self.program = program
+        self.main: Callable[..., Any] = program["main"].packed
         self.fingerprint = hashlib.sha256(code).hexdigest()
         self._memory = KeptMemory()
         array, count = self._memory.array, len(self.shapes)
@@ -70,22 +84,53 @@ _NAMES = {dtype: name for name, dtype in reversed(DTYPE_BY_NAME.items())}  # "bo
 _NAMES |= {"complex<f32>": "complex64", "complex<f64>": "complex128"}
 
 
-def _result_shapes(module: Any) -> list[Shape]:
-    return [_shape_of_result(result) for result in main_of(module).attributes["function_type"].value.results]
-
-
-def _shape_of_result(type_: Any) -> Shape:
-    """Return the shape of a result. A token of ordered effects is an array without elements."""
+def _result_type(type_: Any) -> tuple[str, tuple[int, ...]]:
+    """Return the element type and the sizes of a result. A token of ordered effects is an array without elements."""
     if str(type_) == "!stablehlo.token":
-        return shape_of("bool", (0,))
+        return "bool", (0,)
     element = str(type_.element_type)
-    return shape_of(_NAMES.get(element, element), tuple(type_.shape))
+    return _NAMES.get(element, element), tuple(type_.shape)
 
 
 @entry("Client_Compile")
 def _compile(arguments: ctypes.Structure, held: object) -> None:
-    program: ctypes.Structure = Program.from_address(arguments.program)
-    arguments.executable = hold(Executable(ctypes.string_at(program.code, program.size)))
+    passed: ctypes.Structure = Program.from_address(arguments.program)
+    code = ctypes.string_at(passed.code, passed.size)
+    module = opened(code)
+    results = main_of(module).attributes["function_type"].value.results
+    interface = Interface(_name(module), _find_donated(module), list(map(_result_type, results)))
+    arguments.executable = hold(Executable(code, interface, compile(imported(module), **client.options)))
+
+
+class Serialized(Held):
+    """Bytes of an executable for C code, which releases them by their own handle: the word that `let_go` reads."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self.node[2] = self.handle
+        self._memory = KeptMemory()
+        self.text = self._memory.text(data)
+
+
+@entry("Executable_Serialize")
+def _serialize(arguments: ctypes.Structure, executable: Executable) -> None:
+    if TARGET.encode() in executable.code:
+        raise NotHere("the program calls functions of this Python process, and cannot be serialized")
+    data = pickle.dumps((executable.code, executable.interface, executable.program))
+    serialized = Serialized(_HEAD + hashlib.sha256(data).digest() + data)
+    arguments.text, arguments.size = serialized.text
+    arguments.holder, arguments.deleter = hold(serialized), stubs().let_go
+
+
+@entry("Executable_DeserializeAndLoad")
+def _deserialize(arguments: ctypes.Structure, held: object) -> None:
+    data = ctypes.string_at(arguments.data, arguments.size)
+    start = len(_HEAD) + hashlib.sha256().digest_size
+    if not data.startswith(_HEAD):
+        raise ValueError(f"the serialized executable is not of the platform relax of relax-mlir {VERSION}")
+    if hashlib.sha256(data[start:]).digest() != data[len(_HEAD) : start]:
+        raise ValueError(f"the serialized executable is damaged: {len(data)} bytes without their checksum")
+    arguments.executable = hold(Executable(*pickle.loads(data[start:])))
 
 
 @entry("LoadedExecutable_Execute")
@@ -131,8 +176,6 @@ def _program(arguments: ctypes.Structure, executable: Executable) -> None:
 
 @entry("LoadedExecutable_GetDeviceAssignment")
 def _assignment(arguments: ctypes.Structure, executable: Executable) -> None:
-    from .c_handles import stubs
-
     arguments.text, arguments.size = executable.assignment
     arguments.holder, arguments.deleter = executable.handle, stubs().nothing
 
