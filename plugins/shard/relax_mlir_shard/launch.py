@@ -438,8 +438,7 @@ def launch(
     The result has the program's function: `rx.launch(program)["main"](x)`. It takes and returns whole tensors.
     `engine`: "threads" of this process, "mpi" or "torch" for a process of each rank; default: as the process was
     started. Ranks that are threads share the cores of the process, and set `program.threads` for it.
-    `timeout` limits the seconds that a rank waits for others; None waits without a limit. A group of
-    torch.distributed has a limit of its own.
+    `timeout` limits the seconds that a rank waits for others; None waits without a limit.
     """
     chosen = choose_engine(engine, "rx.launch")
     if timeout is not None and not (isinstance(timeout, (int, float)) and timeout >= 0):

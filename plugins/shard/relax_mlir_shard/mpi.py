@@ -3,20 +3,25 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import select
 import socket
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from signal import SIGTERM
 from typing import Any, NoReturn
 
 import numpy
 from relax_mlir.runtime.threads import usable_cores
 from relax_mlir.support.errors import OptionError
 
+from . import rank_watch
 from .engines import Array, Combine, RankError, check_alike, groups_of_mesh, own_group, ranks_text
 from .mesh import Groups, Mesh
 
@@ -50,6 +55,7 @@ class MpiRank:
         #: For each rank the first rank on its machine, and handles of the processes on this one, with their ranks.
         self._machines: list[int] = []
         self._processes: dict[int, int] = {}
+        self._watch = 0
         self._spins = 2000 if self.size <= usable_cores() else 20
 
     def prepare(self, mesh: Mesh) -> None:
@@ -63,6 +69,7 @@ class MpiRank:
             if name == host.split()[0] and rank != self.rank and hasattr(os, "pidfd_open"):
                 with suppress(OSError):  # a container hides other processes
                     self._processes[os.pidfd_open(int(process))] = rank
+        self._start_watch([value for value in hosts if value[0] == host.split()[0]])
         machine = self._world.Split_type(self._mpi.COMM_TYPE_SHARED)
         self._machines = self._world.allgather(machine.bcast(self.rank))
         for groups in groups_of_mesh(mesh):
@@ -105,12 +112,43 @@ class MpiRank:
             else:
                 time.sleep(0.001)
         del sent
+        self._abort()
+
+    def _abort(self) -> NoReturn:
+        """End all ranks. MPICH's Abort waits forever for a launcher that the network has lost."""
+        self.stop_watch()
+        threading.Timer(_GRACE, os._exit, [1]).start()
         self._world.Abort(1)
         raise AssertionError("MPI_Abort returned")
 
     def finish(self) -> None:
         """Finish MPI, for processes that end without exit handlers."""
+        self.stop_watch()
         self._mpi.Finalize()
+
+    def _start_watch(self, machine: Sequence[Sequence[str]]) -> None:
+        """Start the process that names a killed rank, once on each machine. Other launchers than MPICH's name it."""
+        first = int(machine[0][1])
+        if first == os.getpid() and self._processes and "MPICH" in self._mpi.Get_library_version():
+            handles = {os.pidfd_open(first): self.rank, **self._processes}
+            command = [sys.executable, "-IS", rank_watch.__file__, str(self.size), socket.gethostname()]
+            self._child = subprocess.Popen(
+                [*command, *(f"{handle}:{rank}" for handle, rank in handles.items())],
+                pass_fds=list(handles),
+                start_new_session=True,
+            )
+            self._watch = self._child.pid
+        host = socket.gethostname()
+        watches = [value.decode().split() for value in self.agree(f"{host} {self._watch}".encode())]
+        self._watch = max(int(watch) for name, watch in watches if name == host)
+        atexit.register(self.stop_watch)
+
+    def stop_watch(self) -> None:
+        """End the watch: this rank ends in order, or has told its user the reason."""
+        if self._watch:
+            with suppress(ProcessLookupError):
+                os.kill(self._watch, SIGTERM)
+            self._watch = 0
 
     def _tell(self, text: str) -> None:
         sys.stdout.flush()
@@ -162,7 +200,7 @@ class MpiRank:
             self._tell(f"rank {self.rank} of {self.size} stops, because {reason}")
             self._world.send(None, status.source, _HEARD)
             time.sleep(2 * _GRACE)  # the rank that failed ends this process
-            self._world.Abort(1)
+            self._abort()
         ended, _, _ = select.select(list(self._processes), [], [], 0)
         if ended:
             rank = self._processes[ended[0]]

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
+from datetime import timedelta
 from itertools import chain
 from typing import Any
 
 import numpy
 from relax_mlir.support.errors import OptionError
 
-from .engines import Array, Combine, RankError, groups_of_mesh, own_group
+from .engines import Array, Combine, RankError, groups_of_mesh, own_group, ranks_text
 from .mesh import Groups, Mesh
 
 
@@ -33,7 +35,7 @@ class TorchRank:
             distributed.init_process_group("gloo")
         if not distributed.is_initialized():
             raise OptionError("engine 'torch' needs a group: call torch.distributed.init_process_group first")
-        self._torch, self._distributed = torch, distributed
+        self._torch, self._distributed, self._timeout = torch, distributed, timeout
         self.rank: int = distributed.get_rank()
         self.size: int = distributed.get_world_size()
         self._groups: dict[tuple[int, ...], Any] = {tuple(range(self.size)): None}
@@ -47,21 +49,31 @@ class TorchRank:
     def exchange(self, groups: Groups, x: Array, combine: Combine) -> None:
         own = own_group(self, groups)
         ordered = sorted(own)
-        group = self._groups[tuple(ordered)]
-        mine = self._torch.from_numpy(numpy.ascontiguousarray(x).reshape(-1).view(numpy.uint8).copy())
-        received = [self._torch.empty_like(mine) for _ in own]
-        try:
-            self._distributed.all_gather(received, mine, group=group)
-        except RuntimeError as error:
-            raise RankError(f"rank {self.rank} lost the others in a collective: {error}") from None
-        arrays = [buffer.numpy().view(x.dtype).reshape(x.shape) for buffer in received]
+        arrays = self._gather(tuple(ordered), x)
         combine([arrays[ordered.index(rank)] for rank in own])
+
+    def _gather(self, ranks: tuple[int, ...], x: Array) -> list[Array]:
+        """Return the arrays of a group, in order of the ranks."""
+        mine = self._torch.from_numpy(numpy.ascontiguousarray(x).reshape(-1).view(numpy.uint8).copy())
+        received = [self._torch.empty_like(mine) for _ in ranks]
+        begin = time.monotonic()
+        try:
+            work = self._distributed.all_gather(received, mine, group=self._groups[ranks], async_op=True)
+            work.wait(*([] if self._timeout is None else [timedelta(seconds=self._timeout)]))
+        except RuntimeError as error:
+            others = ranks_text([rank for rank in ranks if rank != self.rank])
+            if self._timeout is not None and time.monotonic() - begin >= self._timeout:
+                raise RankError(f"rank {self.rank} waited {self._timeout:g} s in a collective for {others}") from None
+            reason = str(error).partition(". This is")[0].rpartition("] ")[2]
+            raise RankError(f"rank {self.rank} lost {others} in a collective: {reason}") from None
+        return [buffer.numpy().view(x.dtype).reshape(x.shape) for buffer in received]
 
     def agree(self, value: bytes) -> Sequence[bytes]:
         """Return the values of all ranks."""
-        values: list[Any] = [None] * self.size
-        self._distributed.all_gather_object(values, value)
-        return values
+        everyone = tuple(range(self.size))
+        sizes = [int(size[0]) for size in self._gather(everyone, numpy.array([len(value)]))]
+        texts = self._gather(everyone, numpy.frombuffer(value.ljust(max(sizes)), "uint8"))
+        return [text.tobytes()[:size] for text, size in zip(texts, sizes, strict=True)]
 
     def finish(self) -> None:
         """End the group."""
