@@ -14,6 +14,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.tools.relax_run import run
+from relax_mlir_shard.engine_choice import engine_of_launcher
 from relax_mlir_shard.network import Network
 
 
@@ -92,3 +93,23 @@ def test_the_measured_network_is_written(tmp_path: Path) -> None:
     assert 1e-13 < network.beta < 1e-6
     assert "needs 2 ranks or more, and threads has 1" in run_tool("--measure-network", "--ranks=1")[1]
     assert "no engine 'none'" in run_tool("--measure-network", "--ranks=none")[1]
+
+
+@pytest.mark.parametrize(
+    ("variables", "chosen"),
+    [
+        ({"WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "1"}, ("torch", "WORLD_SIZE=2")),
+        ({"WORLD_SIZE": "2", "SLURM_STEP_NUM_TASKS": "2"}, ("torch", "WORLD_SIZE=2")),
+        ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "3"}, ("mpi", "SLURM_STEP_NUM_TASKS=4")),
+        ({"SLURM_STEP_NUM_TASKS": "1", "SLURM_NTASKS": "4"}, ("threads", "")),
+        ({"PMI_SIZE": ""}, ("threads", "")),
+    ],
+)
+def test_variables_of_launchers_choose_the_engine(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], chosen: tuple[str, str]
+) -> None:
+    for name in ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert engine_of_launcher() == chosen
