@@ -6,15 +6,14 @@ from __future__ import annotations
 import atexit
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from signal import SIGTERM
 from typing import Any, NoReturn
 
 import numpy
@@ -115,9 +114,11 @@ class MpiRank:
         self._abort()
 
     def _abort(self) -> NoReturn:
-        """End all ranks. MPICH's Abort waits forever for a launcher that the network has lost."""
+        """End all ranks. MPICH's Abort spins without an end once the network has lost the launcher."""
         self.stop_watch()
-        threading.Timer(_GRACE, os._exit, [1]).start()
+        with suppress(ValueError):  # other threads than the main one set no handlers
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, _GRACE)
         self._world.Abort(1)
         raise AssertionError("MPI_Abort returned")
 
@@ -147,7 +148,7 @@ class MpiRank:
         """End the watch: this rank ends in order, or has told its user the reason."""
         if self._watch:
             with suppress(ProcessLookupError):
-                os.kill(self._watch, SIGTERM)
+                os.kill(self._watch, signal.SIGTERM)
             self._watch = 0
 
     def _tell(self, text: str) -> None:
