@@ -4,7 +4,7 @@
 A rule is a line such as `mk,kn->mn`: one letter for each dimension, a term for each operand and result. Letters that no
 result has are sums, or `| k: max`. A `_` is a dimension that every rank needs as a whole, an empty term an operand or
 result without dimensions. `...` in front are leading dimensions, which broadcast. Dimensions of a letter with
-`| k: outer` may have different sizes, when a part of one has the elements of the same part of the others.
+`| k: outer` may have different sizes: a part of one has the elements of the same part of the others, computed alike.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class ShardingFactor(NamedTuple):
     #: Different sizes of the dimensions: several only for outermost dimensions of a reshape. Their parts must be full.
     sizes: tuple[Dim, ...]
     kind: str = ""
+    #: True if an operator computes each part alike, for any number of parts.
+    is_outer: bool = False
 
 
 class RuleProblem(OptionError):
@@ -149,4 +151,4 @@ def _factor(
         return None  # a result of size 1 depends on all parts
     if not is_result and kind == _OUTER:
         return None  # without a result nothing combines the parts
-    return ShardingFactor(tuple(places), tuple(sizes), "" if is_result else kind)
+    return ShardingFactor(tuple(places), tuple(sizes), "" if is_result else kind, kind == _OUTER)

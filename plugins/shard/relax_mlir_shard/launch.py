@@ -21,6 +21,7 @@ from relax_mlir.runtime.call_structure import StructuredFunction
 from relax_mlir.runtime.errors import UnsupportedArray
 from relax_mlir.runtime.results import maker_of
 from relax_mlir.runtime.threads import usable_cores
+from relax_mlir.support.argument_types import types_checked
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.files import hidden_sibling
 from relax_mlir.support.suggest import suggest
@@ -130,6 +131,7 @@ class Launched(ABC):
     def finish(self) -> None:  # noqa: B027  # not abstract: threads need no library
         """Finish the library of the engine. The process must not start ranks again."""
 
+    @types_checked
     def divide(self, name: str, array: Any) -> RankParts:
         """Return the parts of an argument, for many calls: weights are divided once."""
         if name not in self._arguments:
@@ -141,6 +143,7 @@ class Launched(ABC):
         self._check(name, whole.shape)
         return RankParts({rank: self._part(name, whole, rank) for rank in self._own_ranks()})
 
+    @types_checked
     def load(self, path: str | os.PathLike[str]) -> dict[str, RankParts]:
         """Return the arguments that a .safetensors or .npz file has, by name. Ranks read their parts only."""
         path = os.fspath(path)
@@ -155,6 +158,7 @@ class Launched(ABC):
             for name, tensor in tensors.items()
         }
 
+    @types_checked
     def save(self, path: str | os.PathLike[str], tensors: Mapping[str, Any]) -> None:
         """Write arguments, whole or divided, to a .safetensors file: whole tensors, for any number of ranks.
 
@@ -441,7 +445,7 @@ def launch(
     `timeout` limits the seconds that a rank waits for others; None waits without a limit.
     """
     chosen = choose_engine(engine, "rx.launch")
-    if timeout is not None and not (isinstance(timeout, (int, float)) and timeout >= 0):
+    if timeout is not None and not (isinstance(timeout, (int, float)) and 0 <= timeout < threading.TIMEOUT_MAX / 2):
         raise OptionError(f"rx.launch: timeout is a number of seconds, or None, got {timeout!r}")
     if chosen == "threads":
         return _OnThreads(program, ranks, timeout)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple, TypeAlias
@@ -25,8 +24,6 @@ _MAPS, _MOVE, _SUM = ("elemwise", "broadcast"), "injective", "comm_reduce"
 _ANCHORS = ("out_ewise_fusable", _SUM)
 #: Patterns of operators with sums.
 _ACROSS = (*_ANCHORS, "")
-#: Names of operators that compute each head alike.
-_OF_HEADS = re.compile("attention|pages")
 #: Sums that have another pattern.
 _COLLAPSING = ("relax.collapse_sum_like", "relax.collapse_sum_to")
 
@@ -50,7 +47,7 @@ class FactoredOperation(NamedTuple):
     def keeps_order(self, factor: ShardingFactor, axes: Sequence[str], plan: ShardingPlan) -> bool:
         """Return False if sums run across a dimension with parts of one element, in an order of their own."""
         row = row_of(self.operation.opview)
-        is_across = row is not None and _pattern(self) in _ACROSS and not _OF_HEADS.search(row.name)
+        is_across = row is not None and _pattern(self) in _ACROSS and not factor.is_outer
         if not plan.keeps_sums or not is_across or any(size != plan.mesh.count(axes) for size in factor.sizes):
             return True
         results = {place for other in self.factors or () if not other.kind for place in other.places}
@@ -117,36 +114,40 @@ def propagate(steps: Sequence[FactoredOperation], plan: ShardingPlan) -> None:
 
 def keep_whole(arguments: Collection[Value], steps: Sequence[FactoredOperation], plan: ShardingPlan) -> bool:
     """Undo the division of arguments that an operation would gather. Return True if there are some."""
-    undone = False
-    for step in steps:
-        chosen = chosen_axes(step, plan, {})
-        for index, value in enumerate(step.operation.operands):
-            if (
-                value in arguments
-                and value not in plan.fixed
-                and required_sharding(step, chosen, index) != plan.sharding_of(value)
-            ):
-                plan.shardings[value] = whole(len(step.shapes[index]))
-                plan.fixed.add(value)
-                undone = True
-    return undone
+    before = len(plan.fixed)
+    for step, value in _moved_operands(steps, plan, is_traced=False):
+        if value in arguments and value not in plan.fixed:
+            plan.shardings[value] = whole(len(shape_of(value)))
+            plan.fixed.add(value)
+    return len(plan.fixed) > before
 
 
 def keep_kernels(steps: Sequence[FactoredOperation], plan: ShardingPlan) -> bool:
     """Undo the division of sums and of products if a collective would stand between. Return True if there are some."""
     if not plan.keeps_sums:
         return False
-    have: dict[Value, Sharding] = {}
     products = {step.values[-1] for step in steps if step.added}
     before = len(plan.undivided)
+    for step, value in _moved_operands(steps, plan, is_traced=True):
+        if value in products:
+            plan.undivided |= {value, step.values[-1]}
+    return len(plan.undivided) > before
+
+
+def _moved_operands(
+    steps: Sequence[FactoredOperation], plan: ShardingPlan, *, is_traced: bool
+) -> Iterator[tuple[FactoredOperation, Value]]:
+    """Yield operations with operands that a collective moves: planned results, or traced ones as they are computed."""
+    have: dict[Value, Sharding] = {}
     for step in steps:
         chosen = chosen_axes(step, plan, have)
-        for index, value in enumerate(step.operation.operands):
-            if value in products and required_sharding(step, chosen, index) != have[value]:
-                plan.undivided |= {value, step.values[-1]}
-        for index, value in enumerate(step.operation.results, len(step.operation.operands)):
-            have[value] = required_sharding(step, chosen, index)
-    return len(plan.undivided) > before
+        for index, value in enumerate(step.values):
+            sharding = required_sharding(step, chosen, index)
+            if index < len(step.operation.operands):
+                if sharding != (have.get(value) or plan.sharding_of(value)):
+                    yield step, value
+            elif is_traced:
+                have[value] = sharding
 
 
 def _propagate(step: FactoredOperation, plan: ShardingPlan) -> bool:

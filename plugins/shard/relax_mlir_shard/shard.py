@@ -20,6 +20,7 @@ from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.core.pipeline import Pipeline
 from relax_mlir.passes.core.registry import register_pass
 from relax_mlir.passes.graph.params.signature import changing_copy, graph_function, state_type
+from relax_mlir.support.argument_types import types_checked
 from relax_mlir.support.errors import OptionError
 from relax_mlir.support.suggest import suggest
 
@@ -37,8 +38,11 @@ Spec: TypeAlias = "Sequence[str | Sequence[str] | None]"
 _SIMPLIFY = ("relax-canonicalize", "cse", "relax-dead-code-elimination")
 #: Function of a sharded module that returns the plan, as JSON in bytes. Saved programs keep it.
 PLAN = "relax_sharding_plan"
+#: Attribute of a function that is the program of one rank.
+_IS_DIVIDED = "ccl.is_divided"
 
 
+@types_checked
 def shard(
     module: rx.Module,
     mesh: Mapping[str, int] | None = None,
@@ -123,6 +127,11 @@ class _Division(NamedTuple):
         planner = planner_of(self.planner)
         network = None if self.network is None else Network.read(self.network)
         main = graph_function(module, self.function, self.what)
+        if _IS_DIVIDED in main.attributes and not is_divided:
+            raise OptionError(
+                f"{self.what}: @{self.function} is the program of one rank, and its plan @{PLAN} was removed: divide "
+                "the original module"
+            )
         mesh = self._mesh_of(main) if self.mesh is None else self.mesh
         explanation = Explanation(mesh, network)
         if is_divided:
@@ -143,6 +152,7 @@ class _Division(NamedTuple):
         with changing_copy(main, self.what) as changed:
             _annotate(changed, explanation.mesh, self.specs)
             localize(changed, explanation, keeps_sums=self.sums == "same", planner=planner)
+            changed.attributes[_IS_DIVIDED] = ir.UnitAttr.get(changed.context)
             plan = {"mesh": dict(explanation.mesh.axes), "function": self.function, **_plan(changed, shapes)}
         _add_plan(module, plan)
 

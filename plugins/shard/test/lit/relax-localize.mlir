@@ -33,7 +33,7 @@
 // DYNAMIC: "ccl.all_gather"{{.*}} -> tensor<?x4xf32, #relax.sym<["4*n", 4]>>
 
 // SPECS-LABEL: func.func @plain(%arg0: tensor<4x4xf32> {ccl.sharding = "(dp, _)", relax.name = "x"})
-// SPECS-SAME: -> (tensor<8x1xf32> {ccl.sharding = "(_, dp+tp)"}) attributes {ccl.mesh = "dp=2,tp=2"}
+// SPECS-SAME: -> (tensor<8x1xf32> {ccl.sharding = "(_, dp+tp)"}) attributes {ccl.is_divided, ccl.mesh = "dp=2,tp=2"}
 // SPECS: func.func @relax_sharding_plan()
 
 // TWICE: mesh 'tp=4,tp=2': axis 'tp' occurs twice
