@@ -9,8 +9,10 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
+from relax_mlir.bindings.navigation import functions_in, symbol_name
 from relax_mlir.runtime.arrays import to_numpy
 from relax_mlir_shard.engines import RankError
+from relax_mlir_shard.shard import PLAN
 
 HEADS, SIZE = 4, 8
 WIDTH = HEADS * SIZE
@@ -242,6 +244,23 @@ def test_the_number_of_ranks_is_checked() -> None:
         rx.launch(program, engine="thread")
     with pytest.raises(rx.OptionError, match=r"has no plan for several ranks: divide its module with rx.shard first"):
         rx.launch(rx.compile(block()))
+
+
+def test_a_divided_module_without_its_plan_is_refused() -> None:
+    sharded = rx.shard(block(), {"tp": 2}, BY_COLUMNS)
+    next(filter(lambda function: symbol_name(function) == PLAN, functions_in(sharded.operation))).erase()
+    with pytest.raises(rx.OptionError, match=f"@main is the program of one rank, and its plan @{PLAN} was removed"):
+        rx.shard(sharded)
+
+
+def test_wrong_types_and_endless_timeouts_are_refused() -> None:
+    with pytest.raises(rx.OptionError, match="shard: 'function' is str, got NoneType None"):
+        rx.shard(block(), {"tp": 2}, function=None)
+    program = rx.compile(rx.shard(block(), {"tp": 2}, BY_COLUMNS))
+    with pytest.raises(rx.OptionError, match="timeout is a number of seconds, or None, got inf"):
+        rx.launch(program, timeout=float("inf"))
+    with rx.launch(program) as ranks, pytest.raises(rx.OptionError, match="Launched.load: 'path' is str"):
+        ranks.load(None)
 
 
 def test_a_dynamic_size_must_have_full_parts() -> None:
