@@ -115,7 +115,7 @@ def propagate(steps: Sequence[FactoredOperation], plan: ShardingPlan) -> None:
 def keep_whole(arguments: Collection[Value], steps: Sequence[FactoredOperation], plan: ShardingPlan) -> bool:
     """Undo the division of arguments that an operation would gather. Return True if there are some."""
     before = len(plan.fixed)
-    for step, value in _moved_operands(steps, plan, is_traced=False):
+    for _, value in _moved_operands(steps, plan, is_traced=False):
         if value in arguments and value not in plan.fixed:
             plan.shardings[value] = whole(len(shape_of(value)))
             plan.fixed.add(value)

@@ -259,7 +259,7 @@ def test_wrong_types_and_endless_timeouts_are_refused() -> None:
     program = rx.compile(rx.shard(block(), {"tp": 2}, BY_COLUMNS))
     with pytest.raises(rx.OptionError, match="timeout is a number of seconds, or None, got inf"):
         rx.launch(program, timeout=float("inf"))
-    with rx.launch(program) as ranks, pytest.raises(rx.OptionError, match="Launched.load: 'path' is str"):
+    with rx.launch(program) as ranks, pytest.raises(rx.OptionError, match="load: 'path' is str"):
         ranks.load(None)
 
 
