@@ -241,8 +241,8 @@ def machine_of(code: CodeTarget) -> Machine:
 
 def _longest_vector(architecture: str, features: Set[str]) -> int:
     if architecture == "riscv64":
-        # Without vectors, the kernels work on pairs of numbers: 16 numbers fill the registers.
-        return 16 if "v" in features else 8
+        # A vector of V is a pair of registers (LMUL=2): 16 pairs. Without V, pairs of numbers fill the registers.
+        return 32 if "v" in features else 8
     return 64 if "avx512f" in features else 32 if "avx2" in features else 16
 
 

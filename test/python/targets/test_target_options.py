@@ -106,8 +106,8 @@ def test_the_plain_name_is_this_machine() -> None:
         ("llvm{triple=aarch64-linux-gnu}", 16),
         ("llvm{triple=aarch64-linux-gnu cpu=neoverse-v1}", 16),
         ("llvm{triple=riscv64-linux-gnu}", 8),
-        ("llvm{triple=riscv64-linux-gnu features=+v}", 16),
-        ("llvm{triple=riscv64-linux-gnu cpu=sifive-x280}", 16),
+        ("llvm{triple=riscv64-linux-gnu features=+v}", 32),
+        ("llvm{triple=riscv64-linux-gnu cpu=sifive-x280}", 32),
     ],
 )
 def test_vectors_follow_the_cpu(text: str, vector_bytes: int) -> None:
