@@ -51,6 +51,7 @@ _LAST_OF_HOST = (
     ),
     trusted("memory", ("host-keep-arena",), "keeps memory for temporaries between calls"),
 )
+_WIDEN_F16 = "func.func(arith-emulate-unsupported-floats{source-types=f16 target-type=f32})"
 
 
 def _entries(code: CodeTarget) -> Stage:
@@ -67,9 +68,11 @@ def _entries(code: CodeTarget) -> Stage:
 
 def _calls(code: CodeTarget) -> Stage:
     flush = (f"host-flush-denormals{{architecture={code.architecture}}}",) if code.flushes_denormals else ()
+    # Without fullfp16, Arm only converts f16: LLVM would convert each element of a vector alone.
+    widen = (_WIDEN_F16,) if code.architecture == "aarch64" and "fullfp16" not in code.enabled else ()
     return trusted(
         "calls",
-        ("llvm-pass-pointers", "host-call-parallel", *flush),
+        (*widen, "llvm-pass-pointers", "host-call-parallel", *flush),
         "passes pointers and sizes to kernels, distributes ranges over threads",
     )
 
@@ -107,8 +110,7 @@ def stages(target: ChosenTarget, tuned_folder: str) -> tuple[Stage, ...]:
     Stages that plan loops receive the target.
     """
     facts, code, options = machine(target), code_target(target), target.options_text
-    dots = facts.dots
-    has_bytes, has_tiles = any(dot.total == "i32" for dot in dots), any(dot.rows > 1 for dot in dots)
+    has_bytes, has_tiles = any(dot.total == "i32" for dot in facts.dots), any(dot.rows > 1 for dot in facts.dots)
     return (
         # Without dot products of bytes, products of dequantized bytes stay products of floats.
         common.integers("" if has_bytes else "products=false"),
