@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Instructions of operators for Arm and RISC-V with vectors, beside code for the same CPU without vectors.
 
-    python bench/vector_counts.py            all operators
-    python bench/vector_counts.py log sqrt   operators with one of these in their names
+    python bench/vector_counts.py               all operators
+    python bench/vector_counts.py log dynamic   operators and variants with one of these in their names
 
 TVM's issues 18560 to 18572 report these operators: its code with V of RISC-V is slower than its code without. Sizes are
 the issues' with a batch of one. An emulator runs each program, and counts the instructions of one call of its entry.
 Results are compared with NumPy's. NEON and the scalar CPUs run in unicorn. V needs qemu (apt install qemu-user), else
-its columns stay empty. Vectors have 128 bits.
+its columns stay empty. Registers have 128 bits.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import os
 import re
 import shutil
@@ -26,6 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy
 
 import relax_mlir as rx
@@ -48,8 +50,8 @@ class Operator(NamedTuple):
     shape: tuple[int, ...] = (1, 23, 67, 99)
     lowest: float = -4
 
-    def argument(self) -> Any:
-        return _RANDOM.uniform(self.lowest, 4, self.shape).astype("float32")
+    def argument(self, dtype: str) -> Any:
+        return _RANDOM.uniform(self.lowest, 4, self.shape).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
 
 
 class CountingCpu(Cpu):
@@ -91,7 +93,7 @@ OPERATORS = {
     "sum": Operator(lambda x: relax.sum(x, axis=1, keepdims=True), lambda x: x.sum(1, keepdims=True)),
     "log": Operator(relax.log, numpy.log, lowest=0.1),
     "relu": Operator(relax.nn.relu, lambda x: numpy.maximum(x, 0)),
-    "bias_add": Operator(lambda x: relax.add(x, relax.const(_BIAS)), lambda x: x + _BIAS),
+    "bias_add": Operator(lambda x: relax.add(x, relax.const(_BIAS, str(x.type.element_type))), lambda x: x + _BIAS),
     "sqrt": Operator(relax.sqrt, numpy.sqrt, lowest=0),
     "floor": Operator(relax.floor, numpy.floor),
     "round": Operator(relax.round, numpy.round),
@@ -110,6 +112,16 @@ OPERATORS = {
 }
 
 
+#: Types and first sizes, with the tolerated differences from NumPy's results.
+VARIANTS: dict[str, tuple[str, str, float]] = {
+    "": ("float32", "", 1e-5),
+    "dynamic": ("float32", "n", 1e-5),
+    "float64": ("float64", "", 1e-12),
+    "float16": ("float16", "", 4e-3),
+    "bfloat16": ("bfloat16", "", 3e-2),
+}
+
+
 @contextlib.contextmanager
 def scalar_arm() -> Iterator[None]:
     """Let a target remove NEON: make NEON a feature of one CPU, not of all."""
@@ -125,13 +137,14 @@ def scalar_arm() -> Iterator[None]:
         known["aarch64"] = arm
 
 
-def count(operator: Operator, cpu: Cpu) -> int:
+def count(operator: Operator, cpu: Cpu, variant: str) -> int:
     """Return the number of instructions of a call, after a comparison of its result with NumPy's."""
     from relax_mlir.tools.relax_compile import run
 
-    x = operator.argument()
+    dtype, first, tolerance = VARIANTS[variant]
+    x = operator.argument(dtype)
     module = rx.Module()
-    with module.function("main", [rx.tensor(x.shape, str(x.dtype))]) as f:
+    with module.function("main", [rx.tensor((first or x.shape[0], *x.shape[1:]), dtype)]) as f:
         f.returns(operator.build(*f))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -140,9 +153,9 @@ def count(operator: Operator, cpu: Cpu) -> int:
         if run([str(folder / "model.mlir"), "--emit=obj", target, "-o", str(folder / "model.o")]):
             sys.exit(1)
         program = linked([(folder / "model.o").read_bytes()], cpu, folder)
-        expected = operator.define(x)
-        result = emulated(program, cpu, x, expected)
-        numpy.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+        expected = operator.define(x.astype("float64")).astype(x.dtype)
+        result = emulated(program, cpu, x, expected).astype("float64")
+        numpy.testing.assert_allclose(result, expected.astype("float64"), rtol=tolerance, atol=tolerance)
         return int((folder / "count").read_text())
 
 
@@ -254,25 +267,26 @@ def missing_tool(cpu: Cpu) -> str:
     return f"pip install {' '.join(missing)}" if missing else ""
 
 
-def count_both(operator: Operator, pair: str) -> tuple[int, int]:
+def count_both(operator: Operator, pair: str, variant: str = "") -> tuple[int, int]:
     """Return the numbers of instructions with vectors and without."""
     vectors, scalar = PAIRS[pair]
     with scalar_arm():
-        return count(operator, vectors), count(operator, scalar)
+        return count(operator, vectors, variant), count(operator, scalar, variant)
 
 
-def _columns(operator: Operator, pair: str) -> str:
+def _columns(operator: Operator, pair: str, variant: str) -> str:
     if missing_tool(PAIRS[pair][0]):
         return f"{'':>12}{'':>12}{'-':>7}"
-    with_vectors, scalar = count_both(operator, pair)
+    with_vectors, scalar = count_both(operator, pair, variant)
     return f"{with_vectors:12,}{scalar:12,}{with_vectors / scalar:7.2f}"
 
 
 def main(words: list[str]) -> None:
-    print(f"{'':12}" + "".join(f"{name:>12}{'scalar':>12}{'ratio':>7}" for name in PAIRS))
-    for name, operator in OPERATORS.items():
-        if not words or any(word in name for word in words):
-            print(f"{name:12}" + "".join(_columns(operator, pair) for pair in PAIRS), flush=True)
+    print(f"{'':20}" + "".join(f"{name:>12}{'scalar':>12}{'ratio':>7}" for name in PAIRS))
+    for name, variant in itertools.product(OPERATORS, VARIANTS):
+        label = f"{name} {variant}"
+        if any(word in label for word in words) if words else not variant:
+            print(f"{label:20}" + "".join(_columns(OPERATORS[name], pair, variant) for pair in PAIRS), flush=True)
 
 
 if __name__ == "__main__":
