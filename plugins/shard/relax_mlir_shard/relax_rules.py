@@ -169,7 +169,7 @@ def _convolution_rule(op: Any) -> str:
     if not data.isupper() or not out.isupper():
         return ""
     if op.groups != 1 or not kernel.isupper():
-        return f"{_letters_of_layout(data, 'N')},{'.' * len(kernel)}->{_letters_of_layout(out, 'N')}"
+        return f"{_letters_of_layout(data, 'N')},{'_' * len(kernel)}->{_letters_of_layout(out, 'N')}"
     of_data = _letters_of_layout(data, "NC").replace("c", "i")
     of_out = _letters_of_layout(out, "NC").replace("c", "o")
     return f"{of_data},{_letters_of_layout(kernel, 'OI')}->{of_out}"

@@ -72,3 +72,15 @@ def test_attention_with_a_bias_and_shared_heads_of_keys(heads: int, bias: tuple[
     assert '"ccl.all_gather"' not in str(divided)
     with rx.launch(rx.compile(divided)) as ranks:
         numpy.testing.assert_array_equal(ranks["main"](*inputs), to_numpy(rx.compile(module)["main"](*inputs)))
+
+
+def test_grouped_convolutions_divide_batches() -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((4, 4, 6, 6)), "w": rx.tensor((8, 2, 3, 3))}) as f:
+        f.returns(relax.nn.conv2d(*f, groups=2))
+    divided = rx.shard(module, {"x": 2}, {"x": ("x", None, None, None)})
+    assert '"ccl.' not in str(divided)
+    x, w = (numpy.random.default_rng(0).standard_normal(shape, "float32") for shape in ((4, 4, 6, 6), (8, 2, 3, 3)))
+    numpy.testing.assert_array_equal(
+        rx.launch(rx.compile(divided))["main"](x, w), to_numpy(rx.compile(module)["main"](x, w))
+    )
