@@ -45,11 +45,13 @@ class PlacedSample(Sample):
 
 
 class PlacedEntry(Entry):
-    """Entry with each sample divided in four ways."""
+    """Entry with each sample that has dimensions divided in four ways."""
 
     def samples(self, dtype: torch.dtype, limit: int = USUAL_LIMIT, is_trained: bool = False) -> list[Sample]:
-        samples = super().samples(dtype, max(limit // WAYS, 1), is_trained)
-        return [divided(sample, way, f"{self.name} {place}") for place, sample in enumerate(samples)
+        all_samples = super().samples(dtype, limit, is_trained)
+        samples = [sample for sample in all_samples if any(map(torch.Tensor.dim, sample.tensors))]
+        step = -(-len(samples) * WAYS // limit) or 1
+        return [divided(sample, way, f"{self.name} {place}") for place, sample in enumerate(samples[::step])
                 for way in range(WAYS)]  # fmt: skip
 
 
@@ -57,7 +59,7 @@ def divided(sample: Sample, way: int, seed: str) -> PlacedSample:
     """Divide first dimensions, last dimensions, one tensor by both axes, or drawn dimensions."""
     draw = random.Random(seed)
     shapes = [tuple(tensor.shape) for tensor in sample.tensors]
-    chosen = draw.randrange(len(shapes) or 1)
+    chosen = draw.choice([index for index, shape in enumerate(shapes) if shape])
     placements = [_placement(shape, way, index == chosen, draw) for index, shape in enumerate(shapes)]
     return PlacedSample(sample.function, sample.leaves, sample.spec, sample.is_step, tuple(placements))
 

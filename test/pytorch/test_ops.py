@@ -10,6 +10,7 @@ import refusals
 from op_checks import Check, without_noise
 from op_entries import entries
 from op_peers import Peer, Relax
+from op_placements import WAYS, PlacementCheck
 from op_workers import Outcome, Task
 
 # One operator or two of each family, with all element types.
@@ -70,7 +71,8 @@ def peer() -> Peer:
 
 
 def check(name: str, dtype: str, mode: str, samples: int = SAMPLES) -> None:
-    verdicts = Check(entries()[name], dtype, mode, peer()).run(limit=samples)
+    kind = PlacementCheck if mode == "ranks" else Check
+    verdicts = kind(entries()[name], dtype, mode, peer()).run(limit=samples)
     outcome = Outcome(Task(name, mode, dtype), {place: tuple(each) for place, each in verdicts.items()}, 0.0)
     assert not refusals.differences([outcome], {mode: refusals.read(mode)})
 
@@ -98,3 +100,11 @@ def test_results_of_a_drawn_operator_are_those_of_torch(name: str) -> None:
     """Check f32, for which the whole table has run. `suite.py torch-ops` checks other types."""
     if "f32" in entries()[name].dtypes():
         check(name, "f32", "static")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in entries() if not name.startswith(LONG)])
+def test_results_of_a_drawn_operator_on_four_ranks_have_the_bits_of_one_process(name: str) -> None:
+    """Divide a sample in four ways. `suite.py torch-ops --ranks` checks several samples, and integers."""
+    if "f32" in entries()[name].dtypes():
+        check(name, "f32", "ranks", WAYS)
