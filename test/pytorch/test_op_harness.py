@@ -7,6 +7,7 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
+import op_placements
 import pytest
 import refusals
 import torch
@@ -15,7 +16,7 @@ from op_checks import Check, Verdict, reasons_for_all
 from op_comparison import difference, expected_of, tensors_of, tolerances, with_updates
 from op_entries import Entry, entries
 from op_gradients import NothingCompiled
-from op_peers import Exported, Peer, Run, reason_of
+from op_peers import Exported, Peer, Relax, Run, as_tensor, reason_of
 from op_workers import Outcome, Task, Worker, run_all
 from refusals import Refusal
 from torch.testing._internal.opinfo.core import SampleInput
@@ -130,6 +131,13 @@ def test_samples_without_tensors_or_failing_in_torch_are_left_out() -> None:
     (found,) = verdicts(entry_of(torch.linalg.inv, *numbers(1)), Counting())
     assert found.verdict == "left out"
     assert found.reason.startswith("torch raises RuntimeError")
+
+
+@pytest.mark.parametrize(("mode", "verdict"), [("ranks", "error"), ("ranks_split", "passes")])
+def test_other_bits_on_ranks_are_errors(mode: str, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(op_placements, "as_tensor", lambda result: as_tensor(result).nextafter(torch.zeros(1)))
+    check = op_placements.PlacementCheck(entry_of(torch.sin, *numbers(1)), "f32", mode, Relax())
+    assert check.run([0])[0].verdict == verdict
 
 
 # ---- steps of training ----

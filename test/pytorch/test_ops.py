@@ -95,16 +95,9 @@ def test_gradients_are_those_of_torch(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in entries() if name not in ALWAYS and not name.startswith(LONG)])
-def test_results_of_a_drawn_operator_are_those_of_torch(name: str) -> None:
-    """Check f32, for which the whole table has run. `suite.py torch-ops` checks other types."""
-    if "f32" in entries()[name].dtypes():
-        check(name, "f32", "static")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in entries() if not name.startswith(LONG)])
-def test_results_of_a_drawn_operator_on_four_ranks_have_the_bits_of_one_process(name: str) -> None:
-    """Divide a sample in four ways. `suite.py torch-ops --ranks` checks several samples, and integers."""
+@pytest.mark.parametrize(("mode", "samples"), [("static", SAMPLES), ("ranks", WAYS)])
+def test_results_of_a_drawn_operator_are_those_of_torch(name: str, mode: str, samples: int) -> None:
+    """Check f32, for which the whole table has run, on one rank and four. `suite.py torch-ops` checks other types."""
     if "f32" in entries()[name].dtypes():
-        check(name, "f32", "ranks", WAYS)
+        check(name, "f32", mode, samples)

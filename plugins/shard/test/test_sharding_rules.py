@@ -81,6 +81,5 @@ def test_grouped_convolutions_divide_batches() -> None:
     divided = rx.shard(module, {"x": 2}, {"x": ("x", None, None, None)})
     assert '"ccl.' not in str(divided)
     x, w = (numpy.random.default_rng(0).standard_normal(shape, "float32") for shape in ((4, 4, 6, 6), (8, 2, 3, 3)))
-    numpy.testing.assert_array_equal(
-        rx.launch(rx.compile(divided))["main"](x, w), to_numpy(rx.compile(module)["main"](x, w))
-    )
+    with rx.launch(rx.compile(divided)) as ranks:
+        numpy.testing.assert_array_equal(ranks["main"](x, w), to_numpy(rx.compile(module)["main"](x, w)))
