@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy
@@ -57,29 +58,27 @@ def test_rules_are_checked(operator: str, rule: str, problem: str) -> None:
         register_sharding(operator, rule)
 
 
-@pytest.mark.parametrize("heads", [4, 2, 1])
-@pytest.mark.parametrize("bias", [(4, 4, 5, 6), (1, 4, 5, 6), (4, 1, 1, 6)])
-@pytest.mark.parametrize("axis", [0, 2])
-def test_attention_with_a_bias_and_shared_heads_of_keys(heads: int, bias: tuple[int, ...], axis: int) -> None:
-    shapes = {"q": (4, 5, 4, 8), "k": (4, 6, heads, 8), "v": (4, 6, heads, 8), "bias": bias}
+def check_without_gathers(operator: Any, shapes: dict[str, tuple[int, ...]], specs: dict[str, Any]) -> None:
     module = rx.Module()
     with module.function("main", {name: rx.tensor(shape) for name, shape in shapes.items()}) as f:
-        f.returns(relax.nn.attention_bias(*f))
+        f.returns(operator(*f))
     generator = numpy.random.default_rng(0)
     inputs = [generator.standard_normal(shape, "float32") for shape in shapes.values()]
-    spec = tuple("x" if dimension == axis else None for dimension in range(4))
-    divided = rx.shard(module, {"x": 2}, {"q": spec})
+    divided = rx.shard(module, {"x": 2}, specs)
     assert '"ccl.all_gather"' not in str(divided)
     with rx.launch(rx.compile(divided)) as ranks:
         numpy.testing.assert_array_equal(ranks["main"](*inputs), to_numpy(rx.compile(module)["main"](*inputs)))
 
 
+@pytest.mark.parametrize("heads", [4, 2, 1])
+@pytest.mark.parametrize("bias", [(4, 4, 5, 6), (1, 4, 5, 6), (4, 1, 1, 6)])
+@pytest.mark.parametrize("axis", [0, 2])
+def test_attention_with_a_bias_and_shared_heads_of_keys(heads: int, bias: tuple[int, ...], axis: int) -> None:
+    shapes = {"q": (4, 5, 4, 8), "k": (4, 6, heads, 8), "v": (4, 6, heads, 8), "bias": bias}
+    spec = tuple("x" if dimension == axis else None for dimension in range(4))
+    check_without_gathers(relax.nn.attention_bias, shapes, {"q": spec})
+
+
 def test_grouped_convolutions_divide_batches() -> None:
-    module = rx.Module()
-    with module.function("main", {"x": rx.tensor((4, 4, 6, 6)), "w": rx.tensor((8, 2, 3, 3))}) as f:
-        f.returns(relax.nn.conv2d(*f, groups=2))
-    divided = rx.shard(module, {"x": 2}, {"x": ("x", None, None, None)})
-    assert '"ccl.' not in str(divided)
-    x, w = (numpy.random.default_rng(0).standard_normal(shape, "float32") for shape in ((4, 4, 6, 6), (8, 2, 3, 3)))
-    with rx.launch(rx.compile(divided)) as ranks:
-        numpy.testing.assert_array_equal(ranks["main"](x, w), to_numpy(rx.compile(module)["main"](x, w)))
+    shapes = {"x": (4, 4, 6, 6), "w": (8, 2, 3, 3)}
+    check_without_gathers(partial(relax.nn.conv2d, groups=2), shapes, {"x": ("x", None, None, None)})
