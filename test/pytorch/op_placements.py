@@ -65,8 +65,7 @@ def divided(sample: Sample, way: int, seed: str) -> PlacedSample:
 
 
 def _placement(shape: Sequence[int], way: int, is_chosen: bool, draw: random.Random) -> tuple[Placement, ...]:
-    whole, rank = Replicate(), len(shape)
-    dims = [Shard(dim) for dim in range(rank)]
+    whole, dims = Replicate(), [Shard(dim) for dim in range(len(shape))]
     if not dims or (way == 2 and not is_chosen):
         return whole, whole
     ways = ((dims[0], whole), (whole, dims[-1]), (draw.choice(dims),) * 2)
