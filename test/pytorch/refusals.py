@@ -54,7 +54,7 @@ def write(mode: str, refusals: Mapping[tuple[str, str], Refusal], folder: Path =
         f"{entry}: {' '.join(dtypes)}: {refusal.count} of {refusal.total}: {refusal.reason}\n"
         for (entry, refusal), dtypes in lines.items()
     ]
-    (folder / f"{mode}.txt").write_text(_HEADER.format(mode=_HOW[mode]) + "".join(texts))
+    (folder / f"{mode}.txt").write_text(_HEADER.format(mode=_HOW.get(mode, " on four ranks")) + "".join(texts))
 
 
 def of_outcomes(outcomes: Iterable[Outcome]) -> Refusals:
