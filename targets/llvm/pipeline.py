@@ -68,7 +68,7 @@ def _entries(code: CodeTarget) -> Stage:
 
 def _calls(code: CodeTarget) -> Stage:
     flush = (f"host-flush-denormals{{architecture={code.architecture}}}",) if code.flushes_denormals else ()
-    # Without fullfp16, Arm only converts f16: LLVM would convert each element of a vector alone.
+    # Without fullfp16, Arm only converts f16: LLVM would convert the elements of vectors one by one.
     widen = (_WIDEN_F16,) if code.architecture == "aarch64" and "fullfp16" not in code.enabled else ()
     return trusted(
         "calls",

@@ -38,6 +38,8 @@ class MpiRank:
 
     name = "mpi"
     piece = _PIECE
+    #: The process that names killed ranks of this machine, or 0: one for all launches.
+    _watch = 0
 
     def __init__(self, timeout: float | None = None) -> None:
         try:
@@ -54,7 +56,6 @@ class MpiRank:
         #: For each rank the first rank on its machine, and handles of the processes on this one, with their ranks.
         self._machines: list[int] = []
         self._processes: dict[int, int] = {}
-        self._watch = 0
         self._spins = 2000 if self.size <= usable_cores() else 20
 
     def prepare(self, mesh: Mesh) -> None:
@@ -68,7 +69,8 @@ class MpiRank:
             if name == host.split()[0] and rank != self.rank and hasattr(os, "pidfd_open"):
                 with suppress(OSError):  # a container hides other processes
                     self._processes[os.pidfd_open(int(process))] = rank
-        self._start_watch([value for value in hosts if value[0] == host.split()[0]])
+        if not MpiRank._watch:
+            self._start_watch(host.split()[0])
         machine = self._world.Split_type(self._mpi.COMM_TYPE_SHARED)
         self._machines = self._world.allgather(machine.bcast(self.rank))
         for groups in groups_of_mesh(mesh):
@@ -127,29 +129,27 @@ class MpiRank:
         self.stop_watch()
         self._mpi.Finalize()
 
-    def _start_watch(self, machine: Sequence[Sequence[str]]) -> None:
+    def _start_watch(self, host: str) -> None:
         """Start the process that names a killed rank, once on each machine. Other launchers than MPICH's name it."""
-        first = int(machine[0][1])
-        if first == os.getpid() and self._processes and "MPICH" in self._mpi.Get_library_version():
-            handles = {os.pidfd_open(first): self.rank, **self._processes}
-            command = [sys.executable, "-IS", rank_watch.__file__, str(self.size), socket.gethostname()]
+        if self.rank < min(self._processes.values(), default=0) and "MPICH" in self._mpi.Get_library_version():
+            handles = {os.pidfd_open(os.getpid()): self.rank, **self._processes}
+            command = [sys.executable, "-IS", rank_watch.__file__, str(self.size), host]
             self._child = subprocess.Popen(
                 [*command, *(f"{handle}:{rank}" for handle, rank in handles.items())],
                 pass_fds=list(handles),
                 start_new_session=True,
             )
-            self._watch = self._child.pid
-        host = socket.gethostname()
-        watches = [value.decode().split() for value in self.agree(f"{host} {self._watch}".encode())]
-        self._watch = max(int(watch) for name, watch in watches if name == host)
+            MpiRank._watch = self._child.pid
+        watches = [value.decode().split() for value in self.agree(f"{host} {MpiRank._watch}".encode())]
+        MpiRank._watch = max(int(watch) for name, watch in watches if name == host)
         atexit.register(self.stop_watch)
 
     def stop_watch(self) -> None:
         """End the watch: this rank ends in order, or has told its user the reason."""
-        if self._watch:
+        if MpiRank._watch:
             with suppress(ProcessLookupError):
-                os.kill(self._watch, signal.SIGTERM)
-            self._watch = 0
+                os.kill(MpiRank._watch, signal.SIGTERM)
+            MpiRank._watch = 0
 
     def _tell(self, text: str) -> None:
         sys.stdout.flush()

@@ -13,4 +13,4 @@ def watch_ranks(size: str, host: str, ranks: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    watch_ranks(*sys.argv[1:3], sys.argv[3:])
+    watch_ranks(sys.argv[1], sys.argv[2], sys.argv[3:])

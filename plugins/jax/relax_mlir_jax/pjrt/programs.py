@@ -9,9 +9,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import relax_mlir as rx
 from relax_mlir.compilation.compiling import compile
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME
+from relax_mlir.runtime import executable
 from relax_mlir.runtime.foreign_types import Tensor
 from relax_mlir.support.version import VERSION
 
@@ -43,7 +43,7 @@ class Interface(NamedTuple):
 class Executable(Held):
     """Compiled program, with precomputed answers to the queries of C code."""
 
-    def __init__(self, code: bytes, interface: Interface, program: rx.Executable) -> None:
+    def __init__(self, code: bytes, interface: Interface, program: executable.Executable) -> None:
         self.shapes = [shape_of(*each) for each in interface.results]
         super().__init__(len(self.shapes), 1)  # one replica, one partition
         self.code, self.is_deleted = code, False
