@@ -271,6 +271,88 @@ print(*(counts.count(each) for each in ("misses", "hits")))
     assert passes(tmp_path, program, "relax,cpu", RELAX_JAX_OPT_LEVEL="1") == "1 0\n"
 
 
+_LONG_PROGRAM = """
+import os
+long = jax.jit(lambda a: (jax.lax.fori_loop(0, 2000, lambda i, b: jnp.tanh(b @ a), a), a.sum()))
+a = jnp.full((128, 128), 0.01)
+def first(b):
+    return long(b)[0]
+first(a)
+"""
+
+
+def test_long_calls_are_queued(tmp_path: Path) -> None:
+    passes(
+        tmp_path,
+        _LONG_PROGRAM
+        + """
+expected = np.asarray(first(a))
+called = [first(a) for _ in range(3)]
+assert not called[2].is_ready()
+np.testing.assert_array_equal(called[2], expected)
+assert called[0].is_ready()
+# A short call waits in the queue for its argument. A deleted or donated one stays there.
+donating = jax.jit(lambda b: b * 2, donate_argnums=0)
+donating(a + 1)
+pending = first(a)
+doubled, kept = donating(pending), first(a)
+plus = kept + 1
+assert pending.is_deleted() and not plus.is_ready()
+kept.delete()
+np.testing.assert_array_equal(doubled, expected * 2)
+np.testing.assert_array_equal(plus, expected + 1)
+assert "deleted" in refusal(np.asarray, kept)
+np.testing.assert_array_equal(np.from_dlpack(jax.device_put(first(a), jax.devices("cpu")[0])), expected)
+# Errors come from the results, and from what is computed of them. Calls behind are not concerned.
+huge = jax.jit(lambda b: jnp.broadcast_to(b[0], (1 << 30, 1 << 10, 128)) + 1)
+assert "out of memory" in refusal(huge, a)
+failed, other = huge(first(a)), first(a)
+behind = failed[0] + 1
+for each in (failed, behind):
+    assert "JaxRuntimeError" in refusal(each.block_until_ready)
+np.testing.assert_array_equal(other, expected)
+# Python gets the result of a queued call.
+seen = []
+jax.jit(lambda b: jax.debug.callback(lambda c: seen.append(np.asarray(c)), b))(first(a))
+jax.effects_barrier()
+np.testing.assert_array_equal(seen[0], expected)
+threads = [threading.Thread(target=lambda: np.testing.assert_array_equal(first(a) + 0, expected)) for _ in range(4)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+for _ in range(40):
+    pending = first(a)
+gc.collect()
+assert np.asarray(pending).tobytes() == expected.tobytes()
+from relax_mlir_jax.pjrt import c_handles as handles
+del called, doubled, plus, failed, behind, other, pending
+gc.collect()
+handles.clear()
+assert len(handles.held_by_handle) < 100, len(handles.held_by_handle)
+""",
+        "relax,cpu",
+    )
+
+
+@pytest.mark.parametrize("is_forked", [True, False])
+def test_processes_end_with_queued_calls(tmp_path: Path, is_forked: bool) -> None:
+    found = passes(
+        tmp_path,
+        _LONG_PROGRAM
+        + f"""
+pending = first(a)
+if {is_forked} and os.fork() == 0:
+    print(bool(np.isfinite(np.asarray(first(pending))).all()), flush=True)
+    os._exit(0)
+if {is_forked}:
+    assert os.wait()[1] == 0
+first(pending)
+""",
+    )
+    assert found == "True\n" * is_forked
+
+
 def test_options_of_the_environment(tmp_path: Path) -> None:
     assert passes(tmp_path, "print(x[0, 1])", RELAX_JAX_OPT_LEVEL="0", RELAX_JAX_PARTITION="") == "1.0\n"
     found = run(tmp_path, "", RELAX_JAX_OPT_LEVEL="fast")

@@ -184,8 +184,8 @@ def make_targets() -> int:
 
 GOALS = (
     Goal("lines of the core (.py, .mlir)", core_lines, 162_000, 166_000),
-    Goal("lines of code of the product", code_lines, 183_100, 178_500),
-    Goal("lines of tests", test_lines, 201_050, 180_000),
+    Goal("lines of code of the product", code_lines, 183_300, 178_500),
+    Goal("lines of tests", test_lines, 201_150, 180_000),
     Goal("names of the codegen contract", contract_names, 58, 60),
     Goal("top-level folders", top_folders, 16, 16),
     Goal("class names in three files or more", repeated_classes, 2, 12),

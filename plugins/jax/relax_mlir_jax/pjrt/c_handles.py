@@ -110,7 +110,56 @@ llvm.func @nothing(%arguments: !llvm.ptr) -> !llvm.ptr {
   %none = llvm.mlir.zero : !llvm.ptr
   llvm.return %none : !llvm.ptr
 }
+llvm.func @let_go_event(%arguments: !llvm.ptr) -> !llvm.ptr {
+  %place = llvm.getelementptr %arguments[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %node = llvm.load %place : !llvm.ptr -> !llvm.ptr
+  %kept_place = llvm.getelementptr %node[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %kept = llvm.load %kept_place : !llvm.ptr -> i64
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %is_kept = llvm.icmp "ne" %kept, %zero : i64
+  %none = llvm.mlir.zero : !llvm.ptr
+  llvm.cond_br %is_kept, ^end(%none : !llvm.ptr), ^start
+^start:
+  %done = llvm.call @let_go(%arguments) : (!llvm.ptr) -> !llvm.ptr
+  llvm.br ^end(%done : !llvm.ptr)
+^end(%result: !llvm.ptr):
+  llvm.return %result : !llvm.ptr
+}
 """
+
+# The first word of an event is 1 once it has happened without an error: no call of Python is needed then.
+_EVENT_CODE = """
+llvm.mlir.global internal @python_%(name)s() : !llvm.ptr {
+  %%none = llvm.mlir.zero : !llvm.ptr
+  llvm.return %%none : !llvm.ptr
+}
+llvm.func @%(name)s(%%arguments: !llvm.ptr) -> !llvm.ptr {
+  %%place = llvm.getelementptr %%arguments[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %%node = llvm.load %%place : !llvm.ptr -> !llvm.ptr
+  %%state_place = llvm.getelementptr %%node[16] : (!llvm.ptr) -> !llvm.ptr, i8
+  %%state = llvm.load %%state_place atomic acquire {alignment = 8} : !llvm.ptr -> i64
+  %%one = llvm.mlir.constant(1 : i64) : i64
+  %%has_happened = llvm.icmp "eq" %%state, %%one : i64
+  llvm.cond_br %%has_happened, ^happened, ^open
+^happened:
+  %%none = llvm.call @%(then)s(%%arguments) : (!llvm.ptr) -> !llvm.ptr
+  llvm.return %%none : !llvm.ptr
+^open:
+  %%python_place = llvm.mlir.addressof @python_%(name)s : !llvm.ptr
+  %%python = llvm.load %%python_place : !llvm.ptr -> !llvm.ptr
+  %%error = llvm.call %%python(%%arguments) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+  llvm.return %%error : !llvm.ptr
+}
+llvm.func @set_%(name)s(%%python: !llvm.ptr) {
+  %%place = llvm.mlir.addressof @python_%(name)s : !llvm.ptr
+  llvm.store %%python, %%place : !llvm.ptr, !llvm.ptr
+  llvm.return
+}
+"""
+_CODE += "".join(
+    _EVENT_CODE % {"name": name, "then": then}
+    for name, then in (("wait", "nothing"), ("error_of", "nothing"), ("on_ready", "call_back"))
+)
 
 
 class Stubs(NamedTuple):
@@ -125,6 +174,14 @@ class Stubs(NamedTuple):
     both_words: int
     call_back: int
     nothing: int
+    let_go_event: int
+    #: Functions of events, and those that set the Python functions for events that have not happened or have an error.
+    wait: int
+    error_of: int
+    on_ready: int
+    set_wait: int
+    set_error_of: int
+    set_on_ready: int
 
 
 def _teller(names: Sequence[str]) -> str:

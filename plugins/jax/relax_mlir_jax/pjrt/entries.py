@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Implementations of the table's functions, errors and events. All events have occurred, as calls wait for results."""
+"""Implementations of the table's functions, and errors."""
 
 from __future__ import annotations
 
@@ -31,14 +31,6 @@ class Error(Held):
         kinds = {OptionError: _INVALID, ValueError: _INVALID, TypeError: _INVALID}
         kinds |= {RelaxError: _UNIMPLEMENTED, NotHere: _UNIMPLEMENTED}
         self.code = next((code for kind, code in kinds.items() if isinstance(raised, kind)), _INTERNAL)
-
-
-class Event(Held):
-    """Event that has occurred."""
-
-
-#: The only event object.
-HAPPENED = hold(Event(first_word=1))
 
 
 def entry(*names: str) -> Callable[[Entry], Entry]:
@@ -84,10 +76,16 @@ def functions() -> dict[str, int]:
     code = stubs()
     found = {name: code.let_go for name in NAMES if name.endswith("_Destroy")}
     # These live as long as the process. An executable is released as a loaded executable.
-    for name in ("Client", "Executable", "TopologyDescription", "Event"):
+    for name in ("Client", "Executable", "TopologyDescription"):
         found[f"{name}_Destroy"] = code.nothing
-    found |= dict.fromkeys(["Plugin_Initialize", "Event_Error", "Event_Await"], code.nothing)
-    found |= {"Event_IsReady": code.first_word, "Event_OnReady": code.call_back}
+    found |= {"Plugin_Initialize": code.nothing, "Event_IsReady": code.first_word, "Event_Destroy": code.let_go_event}
+    for name, function, set_python in (
+        ("Event_Await", code.wait, code.set_wait),
+        ("Event_Error", code.error_of, code.set_error_of),
+        ("Event_OnReady", code.on_ready, code.set_on_ready),
+    ):
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(set_python)(_address(name, entries[name]))
+        found[name] = function
     found["Buffer_IncreaseExternalReferenceCount"] = code.one_more
     found["Buffer_DecreaseExternalReferenceCount"] = code.one_less
     found |= {"Buffer_Device": code.first_word, "Buffer_Memory": code.second_word, "Memory_Kind": code.both_words}

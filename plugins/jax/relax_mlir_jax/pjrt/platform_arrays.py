@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ from relax_mlir.runtime.foreign_types import Array, Tensor
 from ..jax_arrays import PARTS
 from .api import NAMES_OF_TYPES, TYPES
 from .c_handles import Held, clear, hold, memory
+from .call_queue import HAPPENED, QueuedCall
 from .client import device, space
-from .entries import HAPPENED, NotHere, entry, gives, gives_list
+from .entries import NotHere, entry, gives, gives_list
 
 if TYPE_CHECKING:
     import numpy
@@ -49,24 +51,47 @@ def shape_of(dtype: str, sizes: tuple[int, ...]) -> Shape:
 
 
 class PlatformArray(Held):
-    """Array of the platform. Complex numbers are stored as a tensor of pairs."""
+    """Array of the platform: a tensor, or the result of a queued call. Complex numbers are a tensor of pairs."""
 
-    def __init__(self, held: Tensor, shape: Shape) -> None:
+    def __init__(self, held: Tensor | None, shape: Shape, call: QueuedCall | None = None, index: int = 0) -> None:
         super().__init__(device.handle, space.handle)
-        self.tensor: Tensor | None = held
+        self.tensor = held
         self.shape = shape
+        #: Queued call with the array as its result #`index`, or a failed one.
+        self.call, self._index = call, index
+
+    def take_result(self, tensor: Tensor) -> None:
+        if not self.is_deleted:
+            self.tensor = tensor
+        self.call = None
+
+    def source(self) -> Callable[[], Tensor]:
+        """Return a function that waits for the tensor, even if the array is deleted meanwhile."""
+        call, index = self.call, self._index
+        if call is not None:
+            return lambda: call.results()[index]
+        if (tensor := self.tensor) is None:
+            raise ValueError("the array is deleted")
+        return lambda: tensor
+
+    def wait(self) -> Tensor:
+        """Return the tensor. Wait for a queued call, and raise its error."""
+        return self.source()()
 
     @property
     def address(self) -> int:
-        if self.tensor is None:
-            raise ValueError("the array is deleted")
-        return int(self.tensor.data_ptr())
+        return int(self.wait().data_ptr())
+
+    def event(self) -> int:
+        """Return the event of the array being ready."""
+        call = self.call
+        return HAPPENED if call is None else call.event()
 
     def delete(self) -> None:
         """Mark the array as deleted. Its memory is released once no NumPy array refers to it."""
-        if not self.node[1]:
-            self.tensor = None
         self.is_deleted = True
+        if not self.node[1]:
+            self.tensor = self.call = None
 
     is_deleted = False
 
@@ -114,16 +139,15 @@ def _to_host(arguments: ctypes.Structure, buffer: PlatformArray) -> None:
         return
     if arguments.size < size:
         raise ValueError(f"the array has {size} bytes, and there is room for {arguments.size}")
+    tensor = buffer.wait()
     if size:
-        ctypes.memmove(arguments.data, buffer.address, size)
+        ctypes.memmove(arguments.data, tensor.data_ptr(), size)
     arguments.event = HAPPENED
 
 
 @entry("Buffer_CopyToDevice", "Buffer_CopyToMemory")
 def _copy(arguments: ctypes.Structure, buffer: PlatformArray) -> None:
-    if buffer.tensor is None:
-        raise ValueError("the array is deleted")
-    arguments.value = hold(PlatformArray(buffer.tensor, buffer.shape))  # the only device; arrays are immutable
+    arguments.value = hold(PlatformArray(buffer.wait(), buffer.shape))  # the only device; arrays are immutable
 
 
 @entry("Buffer_GetMemoryLayout")
@@ -144,6 +168,6 @@ for _name in ("Buffer_Dimensions", "Buffer_UnpaddedDimensions"):
 gives_list("Buffer_DynamicDimensionIndices", lambda buffer: (_NONE[0], 0))
 gives("Buffer_OnDeviceSizeInBytes", value=lambda buffer: buffer.shape.bytes)
 gives("Buffer_IsOnCpu", value=True)
-gives("Buffer_ReadyEvent", value=HAPPENED)
+gives("Buffer_ReadyEvent", value=lambda buffer: buffer.event())
 for _name in ("Buffer_UnsafePointer", "Buffer_OpaqueDeviceMemoryDataPointer"):
     gives(_name, value=lambda buffer: buffer.address)

@@ -68,7 +68,7 @@ def register(**options: str | int) -> None:
 
 def _capsule() -> object:
     """Return PJRT's table as the capsule that JAX expects."""
-    from . import client, platform_arrays, programs  # noqa: F401  # each declares functions of the table
+    from . import call_queue, client, platform_arrays, programs  # noqa: F401  # each declares functions of the table
     from .api import VERSION, Table
     from .c_handles import for_ever, memory, stubs
     from .entries import functions
@@ -83,6 +83,7 @@ def _capsule() -> object:
     def leave() -> None:
         """Replace callbacks at exit: Python functions must not be called afterwards, but C code frees its objects
         later."""
+        call_queue.finish_calls()
         for name in ("Buffer_Delete", "LoadedExecutable_Delete"):
             setattr(table, name, stubs().nothing)
 

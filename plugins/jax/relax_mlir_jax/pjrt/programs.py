@@ -6,7 +6,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import pickle
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from relax_mlir.compilation.compiling import compile
@@ -19,8 +20,9 @@ from ..jax_modules import imported, main_of, opened
 from ..stablehlo.operators.python_calls import TARGET
 from .api import ExecuteOptions, Program
 from .c_handles import Held, KeptMemory, clear, held_by_handle, hold, stubs
+from .call_queue import HAPPENED, QueuedCall, submit
 from .client import KIND_OF_MEMORY, client
-from .entries import HAPPENED, NotHere, entry, gives, gives_list, gives_text
+from .entries import NotHere, entry, gives, gives_list, gives_text
 from .platform_arrays import PlatformArray, shape_of
 
 _HANDLES = ctypes.c_void_p
@@ -29,6 +31,8 @@ _ON_THE_DEVICE = bytes([0x08, 1, 0x10, 1, 0x1A, 3, 0x0A, 1, 0])
 _FORMAT = "mlir"
 #: First bytes of a serialized executable.
 _HEAD = f"relax-mlir {VERSION}\n".encode()
+#: Seconds from which on a call is queued. A queued call takes some microseconds more.
+_LONG = 0.5e-3
 _MARKS_OF_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 
 
@@ -61,10 +65,35 @@ class Executable(Held):
         self.format = self._memory.text(_FORMAT)
         self.assignment = self._memory.text(_ON_THE_DEVICE)
 
-    def results(self, tensors: list[Tensor | None]) -> list[PlatformArray]:
+        #: Seconds of the last call.
+        self._seconds = 0.0
+        self.calls_python = TARGET.encode() in code
+
+    def results(self, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+        start = time.perf_counter()
         given = self.main(*tensors)
         several = [] if not self.shapes else [given] if len(self.shapes) == 1 else given[:]
-        return [PlatformArray(each, shape) for each, shape in zip(several, self.shapes, strict=True)]
+        self._seconds = time.perf_counter() - start
+        return several
+
+    def call(self, arrays: Sequence[PlatformArray]) -> tuple[list[PlatformArray], QueuedCall | None]:
+        """Return the results, and the queued call that computes them, if it takes long.
+
+        Calls of Python are not queued: Python may wait for other calls.
+        """
+        is_queued = self._seconds > _LONG or any([array.call is not None for array in arrays])
+        if not is_queued or self.calls_python:
+            tensors = [array.tensor for array in arrays]
+            if any([tensor is None for tensor in tensors]):
+                tensors = [array.wait() for array in arrays]
+            pairs = zip(self.results(tensors), self.shapes, strict=True)
+            return [PlatformArray(*pair) for pair in pairs], None
+        sources = [array.source() for array in arrays]
+        call = QueuedCall(lambda: self.results([source() for source in sources]))
+        results = [PlatformArray(None, shape, call, index) for index, shape in enumerate(self.shapes)]
+        call.arrays += results
+        submit(call)
+        return results, call
 
 
 def _name(module: Any) -> str:
@@ -114,7 +143,7 @@ class Serialized(Held):
 
 @entry("Executable_Serialize")
 def _serialize(arguments: ctypes.Structure, executable: Executable) -> None:
-    if TARGET.encode() in executable.code:
+    if executable.calls_python:
         raise NotHere("the program calls functions of this Python process, and cannot be serialized")
     data = pickle.dumps((executable.code, executable.interface, executable.program))
     serialized = Serialized(_HEAD + hashlib.sha256(data).digest() + data)
@@ -143,17 +172,14 @@ def _execute(arguments: ctypes.Structure, executable: Executable) -> None:
     if count:
         row = _HANDLES.from_address(arguments.arguments).value or 0
         buffers = [held_by_handle[each] for each in (_HANDLES * count).from_address(row)]
-    tensors = [buffer.tensor for buffer in buffers]
-    if any([tensor is None for tensor in tensors]):
-        raise ValueError("an argument is a deleted array")
-    results = executable.results(tensors)
+    results, call = executable.call(buffers)
     if executable.donated:
         _delete_donated(executable, buffers, arguments.options)
     if results:
         place = _HANDLES.from_address(arguments.results).value or 0
         (_HANDLES * len(results)).from_address(place)[:] = [hold(result) for result in results]
     if arguments.events:
-        _HANDLES.from_address(arguments.events).value = HAPPENED
+        _HANDLES.from_address(arguments.events).value = HAPPENED if call is None else call.event()
 
 
 def _delete_donated(executable: Executable, buffers: list[PlatformArray], address: int) -> None:
