@@ -175,7 +175,7 @@ class Stubs(NamedTuple):
     call_back: int
     nothing: int
     let_go_event: int
-    #: Functions of events, and those that set the Python functions for events that have not happened or have an error.
+    #: Functions of events, and setters of the Python functions for events that have not happened or have an error.
     wait: int
     error_of: int
     on_ready: int

@@ -118,7 +118,7 @@ def _on_ready(arguments: ctypes.Structure, event: CallEvent) -> None:
 
 class _Queue:
     def __init__(self) -> None:
-        self._calls: Queue[QueuedCall] = Queue(_MOST)
+        self._calls: Queue[QueuedCall | None] = Queue(_MOST)
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
 
@@ -130,8 +130,7 @@ class _Queue:
             self._calls.put(call)
 
     def _run(self) -> None:
-        while True:
-            call = self._calls.get()
+        while (call := self._calls.get()) is not None:
             begin()
             try:
                 call.run()
@@ -146,6 +145,13 @@ class _Queue:
             self.add(last)
             last.wait(_LONGEST)
 
+    def end(self) -> None:
+        """End the thread after the calls that are queued now."""
+        self.finish()
+        if (thread := self._thread) is not None:
+            self._calls.put(None)
+            thread.join(_LONGEST)
+
 
 _queue = _Queue()
 
@@ -155,8 +161,8 @@ def submit(call: QueuedCall) -> None:
     _queue.add(call)
 
 
-def finish_calls() -> None:
-    _queue.finish()
+def end_calls() -> None:
+    _queue.end()
 
 
 def _begin_anew() -> None:
@@ -165,4 +171,4 @@ def _begin_anew() -> None:
     _queue = _Queue()
 
 
-os.register_at_fork(before=finish_calls, after_in_child=_begin_anew)
+os.register_at_fork(before=lambda: _queue.finish(), after_in_child=_begin_anew)

@@ -83,7 +83,7 @@ def _capsule() -> object:
     def leave() -> None:
         """Replace callbacks at exit: Python functions must not be called afterwards, but C code frees its objects
         later."""
-        call_queue.finish_calls()
+        call_queue.end_calls()
         for name in ("Buffer_Delete", "LoadedExecutable_Delete"):
             setattr(table, name, stubs().nothing)
 

@@ -69,7 +69,7 @@ class Executable(Held):
         self._seconds = 0.0
         self.calls_python = TARGET.encode() in code
 
-    def results(self, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    def results(self, tensors: Sequence[Tensor | None]) -> Sequence[Tensor]:
         start = time.perf_counter()
         given = self.main(*tensors)
         several = [] if not self.shapes else [given] if len(self.shapes) == 1 else given[:]
