@@ -80,7 +80,8 @@ class _Settings:
     def __init__(self, op: OpView, dtype: str, out_dtype: str, count: int):
         self.dtype, self.out_dtype = dtype, out_dtype
         # f32 does not represent every 32-bit integer.
-        self.wide = "f64" if "f64" in (dtype, out_dtype) or bit_width(dtype) >= 32 and not is_float(dtype) else "f32"
+        is_wide = "f64" in (dtype, out_dtype) or (bit_width(dtype) >= 32 and not is_float(dtype))
+        self.wide = "f64" if is_wide else "f32"
         self.mode, self.method, self.rounding = op.coordinate_transformation_mode, op.method, op.rounding_method
         self.alpha, self.excludes = op.cubic_alpha, op.cubic_exclude == 1
         self.is_cropped = self.mode == "tf_crop_and_resize"

@@ -97,7 +97,7 @@ def test_gradients_are_those_of_torch(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in entries() if not name.startswith(LONG)])
 @pytest.mark.parametrize(("mode", "samples"), [("static", SAMPLES), ("ranks", WAYS)])
-def test_results_of_a_drawn_operator_are_those_of_torch(name: str, mode: str, samples: int) -> None:
+def test_a_drawn_operator_agrees_with_torch(name: str, mode: str, samples: int) -> None:
     """Check f32, for which the whole table has run, on one rank and four. `suite.py torch-ops` checks other types."""
     if "f32" in entries()[name].dtypes():
         check(name, "f32", mode, samples)

@@ -132,7 +132,7 @@ def _compile(arguments: ctypes.Structure, held: object) -> None:
 
 
 class Serialized(Held):
-    """Bytes of an executable for C code, which releases them by their own handle: the word that `let_go` reads."""
+    """Bytes of an executable for C code. The third word is the own handle, so that C code can pass it to `let_go`."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__()
